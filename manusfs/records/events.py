@@ -1,0 +1,35 @@
+"""One line of a transcript: its number, its kind and its data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+__all__ = ["KINDS", "Event", "EventKind"]
+
+EventKind = Literal[
+    "session",  # {session, format, purpose: run|intake|child, parent, created, version}
+    "epoch",  # {n, because, system, tools, model, options, profile, credential, version, opening: [part]}
+    "message",  # {role, content: [block], ...}: user text as sent; an assistant turn exactly as received
+    "observation",  # {call, id, order, source, status, part, is_error}: what the model saw of a new observation
+    "shown",  # {call, parts: [part], is_error, wrote: [path]}: what a tool printed from the workspace
+    "recite",  # {text}: the to-do, repeated after a turn's results
+    "changed",  # {paths: [{path, state}], text}: files that people edited
+    "usage",  # {model, input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens, cost_usd}
+    "compaction",  # {policy, moves: [...], before_tokens, after_tokens}
+    "undo",  # {compaction: seq}
+    "child",  # {session, state, call}
+    "end",  # {stop, report, message}
+]
+KINDS: frozenset[str] = frozenset(get_args(EventKind))
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A transcript event. `seq` is its 1-based line number, 0 until it is written."""
+
+    kind: EventKind
+    data: dict[str, Any]
+    seq: int = 0
+    time: str = ""
+    """UTC, ISO 8601, for people; nothing is ordered by it."""
