@@ -1,0 +1,226 @@
+"""Every setting: its meaning, default, where its value came from, and which ones a stranger's folder may not set."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, get_args, get_origin, get_type_hints
+
+from manusfs.errors import ConfigError, UsageError
+
+__all__ = ["OWNER_ONLY", "Effective", "Settings", "load", "parse_toml"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings with their defaults. Sizes are characters unless the name says otherwise."""
+
+    model: str = ""
+    """Model to ask; empty: `claude-sonnet-5-5` when a key is set, else `offline`."""
+    base_url: str = ""
+    """Base URL of a server that speaks the Messages API; empty: the provider's own."""
+    max_tokens: int = 16_000
+    """Most tokens of one reply."""
+    window: int = 0
+    """Tokens of the model's window; 0: what is known of the model."""
+    policy: str = "manus"
+    """Compaction policy."""
+
+    inline_chars: int = 2_000
+    """A result up to this size stands in the context whole."""
+    preview_chars: int = 600
+    """What a born stub shows of a larger one."""
+    find_passages: int = 3
+    """How many passages a stub shows when the call said what it is looking for."""
+    find_chars: int = 400
+    """Size of each such passage."""
+    read_chars: int = 16_000
+    """Most that one `read` shows."""
+    read_share: float = 0.3
+    """Most that one `read` shows, as a share of the window."""
+    startup_file_chars: int = 12_000
+    """Most of one start-up file (AGENTS.md) that goes into the opening; more keeps 75 % head and 25 % tail."""
+    recite_tokens: int = 20_000
+    """The to-do is repeated after this much growth of the window."""
+
+    max_turns: int = 200
+    """A run stops, resumable, after this many replies; 0: no limit."""
+    max_seconds: int = 0
+    """A run stops, resumable, after this many seconds; 0: no limit."""
+    max_total_tokens: int = 0
+    """A run stops, resumable, after this many tokens in and out; 0: no limit."""
+    max_usd: float = 0.0
+    """A run stops, resumable, when this much money is spent; 0: no limit. Needs a model with known prices."""
+    max_pages: int = 0
+    """Pages that the offline model may follow from the given ones; 0: none."""
+
+    user_agent: str = ""
+    """User-Agent sent to web servers; empty: the truthful default with the project's address."""
+    robots: bool = True
+    """Respect robots.txt."""
+    allow_hosts: tuple[str, ...] = ()
+    """Names, addresses or networks (with an optional :port) that may be reached although they are not public."""
+    host_delay_s: float = 1.0
+    """Least time between two requests to one host."""
+    fetch_timeout_s: float = 60.0
+    """Most time of one attempt to fetch, in all."""
+    fetch_retries: int = 2
+    """How often a fetch that can pass by waiting is tried again."""
+    max_wire_bytes: int = 50_000_000
+    """Most bytes taken from the network for one body."""
+    max_body_bytes: int = 50_000_000
+    """Most bytes of one decoded body."""
+    cache_bytes: int = 1 << 30
+    """Size of the disk cache of HTTP bodies; least recently used go first."""
+    cache_fresh_s: int = 3_600
+    """A cached page this young is served without asking its server."""
+    extract_seconds: int = 20
+    """Most CPU and wall time for the text of one document."""
+    extract_memory_mb: int = 1_024
+    """Most memory for the text of one document."""
+
+    search_provider: str = "none"
+    """Web search: none, searxng, brave, tavily or ddgs."""
+    searxng_url: str = ""
+    """Base URL of a SearXNG server."""
+    tavily_keyless: bool = False
+    """Use Tavily without a key; queries then go to that company."""
+    write_skills: bool = False
+    """Let the model write under skills/."""
+
+
+OWNER_ONLY = frozenset(
+    {
+        "base_url",
+        "allow_hosts",
+        "searxng_url",
+        "search_provider",
+        "tavily_keyless",
+        "robots",
+        "write_skills",
+        "user_agent",
+    }
+)
+"""Settings that widen access or direct keys: in a workspace file they count only when the folder is trusted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effective:
+    """The settings in force, where each came from, and what was left out and why."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+    """For each name: "flag", "environment", the workspace's or the user's file, or "default"."""
+    warnings: tuple[str, ...] = ()
+
+
+def parse_toml(data: bytes, where: str) -> dict[str, Any]:
+    """Return the table in `data`, the content of the settings file `where`.
+
+    Raises:
+        ConfigError: it is not valid TOML.
+    """
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"settings file {where!r} is not valid TOML: {error}", hint=f"correct {where}") from error
+
+
+def load(
+    flags: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] | None = None,
+    workspace: Mapping[str, Any] | None = None,
+    user: Mapping[str, Any] | None = None,
+    *,
+    trusted: bool = True,
+) -> Effective:
+    """Return the settings in force: flag over environment over workspace file over user's file over default.
+
+    `environment` maps setting names (not variable names) to texts. Keys in `OWNER_ONLY` from a workspace file
+    that is not `trusted` are left out with a warning. The key `format` of a workspace file is not a setting.
+
+    Raises:
+        ConfigError: an unknown key, with the nearest valid one, or a value of the wrong type.
+    """
+    values: dict[str, Any] = {}
+    origins = {name: "default" for name in _hints()}
+    warnings: list[str] = []
+    for origin, table in (
+        ("user file", user),
+        ("workspace file", workspace),
+        ("environment", environment),
+        ("flag", flags),
+    ):
+        for name, value in (table or {}).items():
+            if value is None or (name == "format" and origin == "workspace file"):
+                continue
+            if origin == "workspace file" and not trusted and name in OWNER_ONLY:
+                warnings.append(f"setting {name!r} of this folder is ignored until you run `manusfs trust`")
+                continue
+            values[name] = _checked(name, value, origin)
+            origins[name] = origin
+    return Effective(Settings(**values), origins, tuple(warnings))
+
+
+def _hints() -> dict[str, Any]:
+    hints = get_type_hints(Settings)
+    return {field.name: hints[field.name] for field in fields(Settings)}
+
+
+def _checked(name: str, value: Any, origin: str) -> Any:
+    hints = _hints()
+    if name not in hints:
+        near = difflib.get_close_matches(name, hints, n=1, cutoff=0.4)
+        hint = f"did you mean {near[0]!r}?" if near else "`manusfs config` lists all settings"
+        raise ConfigError(f"unknown setting {name!r} ({origin})", hint=hint)
+    try:
+        return _convert(value, hints[name], from_text=origin == "environment")
+    except (TypeError, ValueError) as error:
+        kind = UsageError if origin == "flag" else ConfigError
+        raise kind(f"setting {name!r} ({origin}): {error}", hint=f"it takes {_wording(hints[name])}") from error
+
+
+def _convert(value: Any, hint: Any, *, from_text: bool) -> Any:
+    if get_origin(hint) is tuple:
+        items = [item.strip() for item in value.split(",") if item.strip()] if isinstance(value, str) else value
+        if not isinstance(items, list | tuple) or not all(isinstance(item, get_args(hint)[0]) for item in items):
+            raise TypeError(f"not a list of texts: {value!r}")
+        return tuple(items)
+    if hint is bool:
+        if isinstance(value, bool):
+            return value
+        words = {
+            "true": True,
+            "yes": True,
+            "1": True,
+            "on": True,
+            "false": False,
+            "no": False,
+            "0": False,
+            "off": False,
+        }
+        if from_text and isinstance(value, str) and value.lower() in words:
+            return words[value.lower()]
+        raise TypeError(f"neither true nor false: {value!r}")
+    if hint in (int, float):
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, str | int | float)
+            or (isinstance(value, str) and not from_text)
+        ):
+            raise TypeError(f"not a number: {value!r}")
+        number = hint(value)
+        if number < 0 or number != number or (isinstance(value, float) and hint is int and number != value):
+            raise ValueError(f"not a number that it can take: {value!r}")
+        return number
+    if not isinstance(value, str):
+        raise TypeError(f"not a text: {value!r}")
+    return value
+
+
+def _wording(hint: Any) -> str:
+    if get_origin(hint) is tuple:
+        return "a list of texts"
+    return {int: "a whole number from 0", float: "a number from 0", bool: "true or false"}.get(hint, "a text")
