@@ -1,0 +1,5 @@
+"""`python -m manusfs` is `manusfs`."""
+
+from manusfs.cli import main
+
+main()

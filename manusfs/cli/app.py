@@ -1,0 +1,145 @@
+"""What every command needs: the workspace, the settings with their origins, and the keys, all from the environment."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from manusfs.cli.out import talk
+from manusfs.errors import StorageError
+from manusfs.workspace.settings import Effective, Settings, load, parse_toml
+from manusfs.workspace.trust import State, Trust, settings_pin
+
+if TYPE_CHECKING:
+    from manusfs.memory import Workspace
+
+__all__ = ["App", "Keys"]
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Credentials as the environment gave them; empty where it gave none. Their text is never printed."""
+
+    anthropic: str = ""
+    brave: str = ""
+    tavily: str = ""
+
+    @classmethod
+    def from_environment(cls) -> Keys:
+        """Return the keys that the environment holds."""
+        read = os.environ.get
+        return cls(read("ANTHROPIC_API_KEY", ""), read("BRAVE_API_KEY", ""), read("TAVILY_API_KEY", ""))
+
+    def __repr__(self) -> str:
+        return f"Keys({', '.join(field.name for field in fields(self) if getattr(self, field.name))})"
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """One command's surroundings. Nothing is looked up before it is asked for."""
+
+    context: click.Context
+
+    @property
+    def explicit(self) -> str | None:
+        """The folder given with `-w`, or in MANUSFS_WORKSPACE."""
+        return (self.context.find_root().obj or {}).get("workspace") or os.environ.get("MANUSFS_WORKSPACE") or None
+
+    @property
+    def config_dir(self) -> Path:
+        """The folder of the user's own configuration."""
+        if given := os.environ.get("MANUSFS_CONFIG_DIR"):
+            return Path(given)
+        import platformdirs
+
+        return Path(platformdirs.user_config_dir("manusfs", appauthor=False))
+
+    @property
+    def trust(self) -> Trust:
+        """The user's approvals."""
+        return Trust(self.config_dir / "trust.json")
+
+    def find(self) -> Path:
+        """Return the workspace's folder, looked for like git does.
+
+        Raises:
+            NoWorkspace: there is none.
+        """
+        from manusfs.workspace.folder import find
+
+        return find(Path.cwd(), explicit=self.explicit)
+
+    def settings(self, folder: Path | None = None, flags: Mapping[str, Any] | None = None) -> Effective:
+        """Return the settings in force in `folder`, or without a workspace; warnings are told on stderr."""
+        table = self.table(folder)
+        trusted = folder is not None and self.state(folder, table) in ("own", "trusted")
+        effective = load(flags, self._environment(), table, self._user_table(), trusted=trusted)
+        for warning in effective.warnings:
+            talk(self.context, warning)
+        return effective
+
+    def table(self, folder: Path | None) -> dict[str, Any]:
+        """Return the settings that the file in `folder` holds, unchecked."""
+        if folder is None:
+            return {}
+        return parse_toml((folder / "manusfs.toml").read_bytes(), "manusfs.toml")
+
+    def state(self, folder: Path, table: Mapping[str, Any]) -> State:
+        """Return what `folder` is to this user."""
+        return self.trust.state(folder, settings_pin(table))
+
+    def open(self, flags: Mapping[str, Any] | None = None, folder: Path | None = None) -> Workspace:
+        """Return the workspace, open, with the settings in force.
+
+        Raises:
+            NoWorkspace, NewerFormat, ConfigError: as they say.
+        """
+        from manusfs.memory import Workspace
+
+        folder = folder or self.find()
+        settings = self.settings(folder, flags).settings
+        return Workspace.open(folder, settings=settings, told=lambda line: talk(self.context, line))
+
+    def hmac_key(self) -> bytes:
+        """Return the secret by which credentials are compared, made at first use in the user's configuration."""
+        file = self.config_dir / "credential.key"
+        try:
+            return file.read_bytes()
+        except FileNotFoundError:
+            pass
+        key = secrets.token_bytes(32)
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(key)
+        except FileExistsError:
+            return file.read_bytes()
+        except OSError as error:
+            raise StorageError(
+                f"can't write {str(file)!r}: {error.strerror}", hint="check the folder's rights"
+            ) from error
+        return key
+
+    def _environment(self) -> dict[str, str]:
+        found = {}
+        for field in fields(Settings):
+            value = os.environ.get(f"MANUSFS_{field.name.upper()}")
+            if value:
+                found[field.name] = value
+        if (base_url := os.environ.get("ANTHROPIC_BASE_URL")) and "base_url" not in found:
+            found["base_url"] = base_url
+        return found
+
+    def _user_table(self) -> dict[str, Any]:
+        file = self.config_dir / "manusfs.toml"
+        try:
+            return parse_toml(file.read_bytes(), str(file))
+        except FileNotFoundError:
+            return {}

@@ -1,0 +1,115 @@
+"""The entry point: the table of commands, loaded when wanted, and how an error becomes a message and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from manusfs import __version__
+from manusfs.cli.out import complain
+from manusfs.errors import ManusfsError
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("manusfs.cli.workspace_cmd:init", "Make a workspace in a folder."),
+    "run": ("manusfs.cli.run_cmd:run", "Work on a task and write a cited report."),
+    "resume": ("manusfs.cli.run_cmd:resume", "Go on with a session."),
+    "add": ("manusfs.cli.add_cmd:add", "Store pages and files without a run."),
+    "ls": ("manusfs.cli.look_cmd:ls", "List observations, notes, sessions or reports."),
+    "read": ("manusfs.cli.read_cmd:read", "Print the bytes behind a ref, path or URL."),
+    "search": ("manusfs.cli.look_cmd:search", "Find passages in everything that was seen."),
+    "show": ("manusfs.cli.session_cmd:show", "Show what happened in a session."),
+    "context": ("manusfs.cli.session_cmd:context", "Print the exact request at a step of a session."),
+    "stats": ("manusfs.cli.session_cmd:stats", "Sum up sizes, tokens and cost."),
+    "note": ("manusfs.cli.look_cmd:note", "Write a note."),
+    "cite": ("manusfs.cli.check_cmd:cite", "Check a report's quotes against the stored bytes."),
+    "verify": ("manusfs.cli.check_cmd:verify", "Check every stored byte and every ref."),
+    "index": ("manusfs.cli.check_cmd:index", "Make the index anew."),
+    "trust": ("manusfs.cli.workspace_cmd:trust", "Approve the settings of a folder that is not yours."),
+    "config": ("manusfs.cli.workspace_cmd:config", "Print each setting and where it came from."),
+    "doctor": ("manusfs.cli.doctor_cmd:doctor", "Check this installation."),
+    "completion": ("manusfs.cli.completion_cmd:completion", "Print a shell completion script."),
+    "demo": ("manusfs.cli.demo_cmd:demo", "Run the main job on files that ship with manusfs: no key, no network."),
+}
+"""Name, where it is, and its line in `--help`: so that help loads none of them."""
+
+
+class _Lazy(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="manusfs")
+@click.option(
+    "-w", "--workspace", metavar="DIR", help="Workspace to use; default: MANUSFS_WORKSPACE, else here or above."
+)
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing on stderr but errors.")
+@click.pass_context
+def _cli(context: click.Context, workspace: str | None, quiet: bool) -> None:
+    """A research agent whose memory is a folder: nothing it has seen is ever lost.
+
+    \b
+    Examples:
+      manusfs demo
+      manusfs run "What changed in 2.0?" --source https://example.org/changes
+      manusfs resume
+      manusfs search "rate limit" --json
+
+    Exit codes: 0 done, 1 failed, 2 usage, 3 finished without enough support, 12 damage found, 69 network or model
+    unavailable, 75 stopped at a limit or locked (resumable), 78 settings, key or workspace missing, 130 interrupted
+    (resumable).
+    """
+    context.obj = {"workspace": workspace, "quiet": quiet}
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line and exit with a documented code; never with a traceback."""
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: list[str] | None) -> int:
+    try:
+        code: Any = _cli.main(arguments, prog_name="manusfs", standalone_mode=False, complete_var="_MANUSFS_COMPLETE")
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except ManusfsError as error:
+        complain(str(error), error.hint)
+        return error.exit_code
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        complain("interrupted", "`manusfs resume` goes on with a session")
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has gone; python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        if os.environ.get("MANUSFS_DEBUG"):
+            raise
+        complain(
+            f"internal error: {type(error).__name__}: {error}", "set MANUSFS_DEBUG=1 for the details, and report it"
+        )
+        return 1

@@ -1,0 +1,56 @@
+"""How the command line speaks: data to stdout, talk to stderr, nothing that could drive a terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from manusfs.records import escape
+
+__all__ = ["complain", "data", "emit", "human_bytes", "say", "talk"]
+
+
+def data(text: str, *, newline: bool = True) -> None:
+    """Print data for people to stdout, without controls."""
+    click.echo(escape.terminal(text), nl=newline)
+
+
+def emit(record: Mapping[str, Any]) -> None:
+    """Print one record as a line of JSON to stdout."""
+    click.echo(json.dumps(record, ensure_ascii=False, separators=(",", ":")))
+
+
+def say(text: str) -> None:
+    """Print talk to stderr, whatever the command's context."""
+    click.echo(escape.terminal(text), err=True)
+
+
+def talk(context: click.Context, text: str) -> None:
+    """Print talk to stderr unless the user asked for quiet."""
+    if not (context.find_root().obj or {}).get("quiet"):
+        say(text)
+
+
+def complain(message: str, hint: str = "") -> None:
+    """Print an error, and what to do next, to stderr."""
+    click.echo(click.style("Error: ", fg="red", bold=True) + escape.terminal(message), err=True, color=_colour())
+    if hint:
+        click.echo(f"Try:   {escape.terminal(hint)}", err=True)
+
+
+def _colour() -> bool | None:
+    return None if sys.stderr.isatty() else False
+
+
+def human_bytes(size: int) -> str:
+    """Return `size` bytes as a short text: 950 B, 48.2 kB, 1.9 MB."""
+    if size < 1_000:
+        return f"{size} B"
+    for unit, scale in (("kB", 1e3), ("MB", 1e6), ("GB", 1e9)):
+        if size < scale * 1_000 or unit == "GB":
+            return f"{size / scale:.1f} {unit}"
+    raise AssertionError("unreachable")

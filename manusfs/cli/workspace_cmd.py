@@ -1,0 +1,108 @@
+"""`init`, `trust` and `config`: a workspace, what of it is approved, and the settings in force."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from manusfs.cli.app import App
+from manusfs.cli.out import data, emit, talk
+from manusfs.errors import NoWorkspace
+from manusfs.workspace.settings import OWNER_ONLY
+from manusfs.workspace.trust import settings_pin
+
+__all__ = ["config", "init", "trust"]
+
+
+@click.command()
+@click.argument("directory", default=".", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--json", "as_json", is_flag=True, help="One JSON object: path.")
+@click.pass_context
+def init(context: click.Context, directory: Path, as_json: bool) -> None:
+    """Make a workspace in DIRECTORY (default: here) and record it as yours.
+
+    \b
+    Example:
+      manusfs init my-research
+
+    Exit codes: 0 done, 78 there is one already, 1 the folder can't be written.
+    """
+    from manusfs.workspace.folder import Folder
+
+    app = App(context)
+    folder = Folder.create(directory)
+    app.trust.pin(folder.path, settings_pin(app.table(folder.path)), own=True)
+    if as_json:
+        emit({"path": str(folder.path)})
+        return
+    data(str(folder.path))
+    talk(context, f'Next: cd {directory} && manusfs run "your question" --source URL|FILE')
+
+
+@click.command()
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object: path, settings, state.")
+@click.pass_context
+def trust(context: click.Context, yes: bool, as_json: bool) -> None:
+    """Approve this folder: its AGENTS.md counts as instructions, and its settings that widen access count.
+
+    What is approved is pinned by hash in your own configuration; a change there asks again.
+
+    \b
+    Example:
+      manusfs -w downloaded-research trust
+
+    Exit codes: 0 approved, 1 declined, 78 no workspace.
+    """
+    app = App(context)
+    folder = app.find()
+    table = app.table(folder)
+    guarded = {name: value for name, value in table.items() if name in OWNER_ONLY}
+    talk(context, f"Folder: {folder}")
+    talk(context, "Its AGENTS.md and notes will count as instructions.")
+    for name, value in sorted(guarded.items()):
+        talk(context, f"Setting that widens access: {name} = {value!r}")
+    if not yes:
+        click.confirm("Trust this folder?", abort=True, err=True)
+    app.trust.pin(folder, settings_pin(table))
+    if as_json:
+        emit({"path": str(folder), "settings": guarded, "state": app.state(folder, table)})
+    else:
+        data(f"trusted {folder}")
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a setting: name, value, origin.")
+@click.pass_context
+def config(context: click.Context, as_json: bool) -> None:
+    """Print each setting, its value, and where the value came from.
+
+    \b
+    Example:
+      manusfs config --json
+
+    Exit codes: 0 done, 78 a setting is unknown or wrong.
+    """
+    app = App(context)
+    try:
+        folder = app.find()
+    except NoWorkspace:
+        if app.explicit:
+            raise
+        folder = None
+    effective = app.settings(folder)
+    for name, value in asdict(effective.settings).items():
+        if as_json:
+            emit({"name": name, "value": value, "origin": effective.origins[name]})
+        else:
+            data(f"{name:<20} {_shown(value):<28} {effective.origins[name]}")
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(repr(item) for item in value) + "]"
+    return (
+        {True: "true", False: "false"}[value] if isinstance(value, bool) else repr(value) if value == "" else str(value)
+    )

@@ -1,0 +1,85 @@
+"""Which folders are the user's own, and what of a stranger's folder the user has approved, pinned by hash."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from manusfs.errors import ConfigError, StorageError
+from manusfs.records import canonical, sha256_hex
+from manusfs.workspace.settings import OWNER_ONLY
+
+__all__ = ["State", "Trust", "settings_pin"]
+
+State = Literal["own", "trusted", "changed", "stranger"]
+
+
+def settings_pin(table: Mapping[str, Any]) -> str:
+    """Return the hash of what only an owner may set in a workspace's settings `table`; empty when it sets none."""
+    guarded = {name: value for name, value in table.items() if name in OWNER_ONLY}
+    return sha256_hex(canonical(guarded).encode("utf-8")) if guarded else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """The approvals in the user's own configuration: `file` maps a folder's path to what was pinned of it.
+
+    A folder that is moved or copied is a stranger's again until it is trusted there: whoever can write a path can
+    make a folder claim anything about itself.
+    """
+
+    file: Path
+
+    def state(self, folder: Path, pin: str) -> State:
+        """Return what `folder` is to this user; `pin` is `settings_pin` of its settings as they are now.
+
+        "own" and "trusted" folders may use all their settings. "changed" was either, and what was pinned is no longer
+        what stands there.
+        """
+        entry = self._table().get(str(folder.resolve()))
+        if entry is None:
+            return "stranger"
+        if pin and entry["pin"] != pin:
+            return "changed"
+        return "own" if entry["own"] else "trusted"
+
+    def is_own(self, folder: Path) -> bool:
+        """Return True if `init` made the folder here or the user trusted it: its AGENTS.md counts as instructions."""
+        return str(folder.resolve()) in self._table()
+
+    def pin(self, folder: Path, pin: str, *, own: bool = False) -> None:
+        """Record that the user approves what `pin` stands for in `folder`.
+
+        Raises:
+            StorageError: the user's configuration can't be written.
+        """
+        table = self._table()
+        key = str(folder.resolve())
+        table[key] = {"own": own or table.get(key, {}).get("own", False), "pin": pin}
+        self._write(json.dumps(table, indent=1, sort_keys=True).encode("utf-8"))
+
+    def _table(self) -> dict[str, dict[str, Any]]:
+        try:
+            table = json.loads(self.file.read_bytes())
+            return {str(key): {"own": bool(entry["own"]), "pin": str(entry["pin"])} for key, entry in table.items()}
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            raise ConfigError(f"can't read {str(self.file)!r}: {error}", hint="correct or remove that file") from error
+
+    def _write(self, data: bytes) -> None:
+        try:
+            self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            fresh = self.file.with_suffix(f".{os.getpid()}.new")
+            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(data)
+            fresh.replace(self.file)
+        except OSError as error:
+            raise StorageError(
+                f"can't write {str(self.file)!r}: {error.strerror}", hint="check the folder's rights"
+            ) from error
