@@ -1,0 +1,50 @@
+"""The tool that changes a part of a note or a report."""
+
+from __future__ import annotations
+
+from manusfs.errors import ToolError
+from manusfs.records import Shown, TextPart, valid_text
+from manusfs.tools.env import ToolEnv
+from manusfs.tools.places import first_lines, writable
+from manusfs.tools.schema import tool
+from manusfs.workspace.locks import short_lock
+
+__all__ = ["edit"]
+
+
+@tool(writes=True)
+def edit(env: ToolEnv, path: str, old: str, new: str) -> Shown:
+    """Replace one passage of a file under notes/ or reports/.
+
+    `old` must stand in the file exactly once, character for character, blanks and line ends included; take enough
+    of the surrounding text to make it unique. Read the file first when you are not sure how it reads now.
+
+    Args:
+        path: Workspace path of an existing file, for example notes/findings/prices.md.
+        old: The passage as it stands now.
+        new: What stands there afterwards; an empty text removes the passage.
+    """
+    place, root = writable(env, path), env.workspace.folder.root
+    if not old:
+        raise ToolError("`old` is empty. To add to a file use write(path, content, append=true)")
+    with short_lock(root):
+        if not root.exists(place):
+            raise ToolError(f"there is no file {place!r}. Make it with write(path, content), or see list(what='notes')")
+        text = root.read(place).decode("utf-8", "replace")
+        found = text.count(old)
+        if found == 0:
+            raise ToolError(f"`old` does not stand in {place}. Read the file; it begins:\n{first_lines(text)}")
+        if found > 1:
+            lines = ", ".join(str(line) for line in _lines(text, old)[:10])
+            raise ToolError(f"`old` stands {found} times in {place} (lines {lines}). Take more text round the right one")
+        root.write_atomic(place, valid_text(text.replace(old, new)).encode("utf-8"))
+    line = text[: text.index(old)].count("\n") + 1
+    return Shown((TextPart(f"Edited {place} at line {line}."),), (place,))
+
+
+def _lines(text: str, old: str) -> list[int]:
+    lines, at = [], text.find(old)
+    while at >= 0:
+        lines.append(text.count("\n", 0, at) + 1)
+        at = text.find(old, at + len(old))
+    return lines

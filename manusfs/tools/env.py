@@ -1,0 +1,58 @@
+"""What a tool is given: the workspace, the network, and what only the session knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from manusfs.records import Fetched, Span
+from manusfs.workspace.settings import Settings
+
+if TYPE_CHECKING:
+    from manusfs.memory import Workspace
+
+__all__ = ["ToolEnv"]
+
+
+class ToolEnv(Protocol):
+    """The environment of a call. Sub-agents and skills join it here; a tool never reaches for more."""
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace of the session."""
+        ...
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        ...
+
+    @property
+    def session(self) -> str:
+        """The id of the session that asks."""
+        ...
+
+    @property
+    def window(self) -> int:
+        """Tokens of the model's window."""
+        ...
+
+    def window_left(self) -> int:
+        """Return the tokens that are left before the window's hard limit."""
+        ...
+
+    def fetch(self, url: str) -> Fetched:
+        """Return what `url` answers now, guarded as every fetch is."""
+        ...
+
+    def search_web(self, query: str, count: int) -> Fetched:
+        """Return the hits of the configured web search as JSON bytes."""
+        ...
+
+    def standing(self, ref: str, span: Span) -> str:
+        """Return the `msg:` ref of the showing of `span` of the view `ref` that is still in the window whole, or ""."""
+        ...
+
+    def status(self) -> Mapping[str, Any]:
+        """Return what the context holds and costs, in the order in which it is to be told."""
+        ...

@@ -1,0 +1,41 @@
+"""Where the model may write, and nowhere else."""
+
+from __future__ import annotations
+
+from manusfs.errors import PathRefused, ToolError
+from manusfs.tools.env import ToolEnv
+from manusfs.workspace.paths import check_relative
+
+__all__ = ["first_lines", "writable"]
+
+_PLACES = ("notes", "reports")
+
+
+def writable(env: ToolEnv, path: str) -> str:
+    """Return `path` as a plain workspace path under `notes/`, `reports/` or, where the settings allow it, `skills/`.
+
+    Raises:
+        ToolError: it leads elsewhere; the message says where to write.
+    """
+    places = (*_PLACES, "skills") if env.settings.write_skills else _PLACES
+    try:
+        parts = check_relative(path)
+    except PathRefused as error:
+        raise ToolError(f"cannot write {path!r}: {error}. {_where(places)}") from None
+    if parts == ("todo.md",):
+        raise ToolError("todo.md is written with the `todo` tool")
+    if len(parts) < 2 or parts[0] not in places:
+        raise ToolError(f"cannot write {path!r}. {_where(places)}")
+    if any(part.startswith(".") for part in parts):
+        raise ToolError(f"cannot write {path!r}: names that begin with a dot are hidden from people. {_where(places)}")
+    return "/".join(parts)
+
+
+def first_lines(text: str, count: int = 3, width: int = 120) -> str:
+    """Return the beginning of `text` for an error message."""
+    lines = [line[:width] for line in text.splitlines()[:count]]
+    return "\n".join(lines) or "(empty)"
+
+
+def _where(places: tuple[str, ...]) -> str:
+    return f"Write to a file under {', '.join(f'{place}/' for place in places)}, for example notes/findings/topic.md"
