@@ -1,0 +1,116 @@
+"""From a task to its sub-questions: what each asks for, and the words to search with."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from manusfs.models.offline.words import content_terms, content_words, terms
+
+__all__ = ["Question", "Wants", "split_task"]
+
+Wants = Literal["who", "when", "where", "number", "why", "how", "definition", "yes-no", "any"]
+
+MOST_QUESTIONS = 8
+_URL = re.compile(r"https?://[^\s<>\"')\]]+")
+_MARKER = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.)]|[a-z][.)])\s+")
+_JOIN = re.compile(
+    r",?\s+(?:and|und|et|y|e)\s+(?=(?:who|whom|whose|when|where|why|how|what|which|wer|wann|wo|warum|wie|was|qui|quand|où|pourquoi|"
+    r"comment|quién|cuándo|dónde|cómo)\b)|(?<=[，,；;])(?=[^，,]{0,12}(?:什么|谁|何时|哪|多少|为何|如何|怎))",
+    re.IGNORECASE,
+)
+# The first that matches decides. Several languages: the words that begin a question are few.
+_PATTERNS: dict[Wants, tuple[str, ...]] = {
+    "number": (
+        r"\bhow (?:many|much|long|far|large|big|high|tall|deep|old|often|fast|heavy)\b",
+        r"\bwhat (?:number|percentage|share|amount|price|size|length|height|population|rate)\b",
+        r"\bwie ?viele?\b|\bcombien\b|\bcuánt[oa]s?\b|多少|几个|多大|多高|多长|いくつ|いくら|何人",
+    ),
+    "when": (
+        r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|time|century)\b",
+        r"\bwann\b|\bquand\b|\bcuándo\b|何时|什么时候|哪年|哪一年|几月|いつ|何年",
+    ),
+    "who": (
+        r"\bwho(?:m|se)?\b|\bwhich (?:person|people|author|company|organi[sz]ation)\b",
+        r"\bwer\b|\bwem\b|\bqui\b|\bquién\b|谁|誰|哪位|だれ",
+    ),
+    "where": (
+        r"\bwhere\b|\b(?:what|which) (?:city|country|place|town|state|region|location)\b",
+        r"\bwo\b|\boù\b|\bdónde\b|哪里|哪裡|哪儿|何处|什么地方|どこ",
+    ),
+    "why": (
+        r"\bwhy\b|\bwhat (?:caused|causes|led|reason)\b",
+        r"\bwarum\b|\bpourquoi\b|\bpor qué\b|为什么|为何|為什麼|原因|なぜ",
+    ),
+    "how": (r"\bhow\b|\bwie\b|\bcomment\b|\bcómo\b|如何|怎么|怎样|どう",),
+    "definition": (r"^\s*(?:what|was|qu'est)\b[^?]{0,14}\b(?:is|are|ist|sind|est)\b|\bdefin\w+|什么是|是什么|とは",),
+    "yes-no": (r"^\s*(?:is|are|was|were|do|does|did|can|could|has|have|had|will|should)\b|是否|吗",),
+}
+_WANTS = {kind: re.compile("|".join(patterns), re.IGNORECASE) for kind, patterns in _PATTERNS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One thing that the task asks."""
+
+    text: str
+    wants: Wants
+    terms: tuple[str, ...]
+    """Terms of the question itself."""
+    context: tuple[str, ...] = ()
+    """Terms of the task around it, which say what "it" is."""
+    query: str = ""
+    """What to search for."""
+
+
+def split_task(task: str) -> tuple[Question, ...]:
+    """Return the sub-questions of `task`, at most 8, in their order; one that is the whole task when it holds none."""
+    pieces = _pieces(_URL.sub(" ", task))
+    asked = [piece for piece in pieces if _asks(piece)] or pieces or [task.strip()]
+    first = content_terms(asked[0])
+    questions = []
+    for text in list(dict.fromkeys(asked))[:MOST_QUESTIONS]:
+        own = tuple(content_terms(text))
+        around = tuple(term for term in first if term not in own) if _leans(text, own) else ()
+        words = content_words(text)
+        if around:
+            words += [word for word in content_words(asked[0]) if word not in words]
+        questions.append(Question(text, _wants(text), own, around, " ".join(words[:24]) or text[:200]))
+    return tuple(questions)
+
+
+def _pieces(text: str) -> list[str]:
+    lines = [_MARKER.sub("", line).strip() for line in text.splitlines()]
+    pieces: list[str] = []
+    for line in lines:
+        for sentence in re.split(r"(?<=[?？!！。])\s*|(?<=[.;；])\s+(?=\S{2})", line):
+            pieces.extend(piece.strip(" ,，;；") for piece in _JOIN.split(sentence))
+    return [piece for piece in pieces if len(terms(piece)) >= 1]
+
+
+def _asks(piece: str) -> bool:
+    return piece.endswith(("?", "？")) or _wants(piece) not in ("any", "definition", "how") or _begins(piece)
+
+
+def _begins(piece: str) -> bool:
+    return (
+        re.match(r"\s*(?:what|which|how|find|list|name|explain|describe|compare|tell|summari[sz]e)\b", piece, re.I)
+        is not None
+    )
+
+
+def _wants(text: str) -> Wants:
+    for kind, pattern in _WANTS.items():
+        if pattern.search(text):
+            return kind
+    return "any"
+
+
+def _leans(text: str, own: tuple[str, ...]) -> bool:
+    """Return True if the question needs the one before it: it is short, or it says "it", "they", "that"."""
+    return (
+        len(own) <= 2
+        or re.search(r"\b(?:it|its|they|them|their|he|she|his|her|this|that|these|those)\b|它|他|她|其|那", text)
+        is not None
+    )

@@ -1,0 +1,200 @@
+"""What the request shows: the task, the sources, and every text that was read, with the bytes where it stands."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from manusfs.messages import Block, Message, Request
+
+__all__ = ["Call", "Hit", "Seen", "Source", "Text", "look"]
+
+_ATTRIBUTES = re.compile(r'([a-z_]+)="([^"]*)"')
+_OBSERVATION = re.compile(r"<observation ([^>\n]*)>\n(.*?)\n</observation>", re.DOTALL)
+_READ = re.compile(r"<read ([^>\n]*)>\n(.*?)\n</read>", re.DOTALL)
+_HIT = re.compile(r"<hit ([^>\n]*)>\n(.*?)\n</hit>", re.DOTALL)
+_MATCH = re.compile(r"<match ([^>\n]*)>\n(.*?)\n</match>", re.DOTALL)
+_FOLDED = re.compile(r"<folded ([^>\n]*)/>")
+_LEDGER = re.compile(r"<ledger [^>\n]*>\n(.*?)\n</ledger>", re.DOTALL)
+_LEDGER_LINE = re.compile(r'^([0-9a-f]{12,64}) (\S+) "([^"]*)"', re.MULTILINE)
+_WHOLE = re.compile(r"^text (\d+)-(\d+):\n", re.MULTILINE)
+_OMITTED = re.compile(r"\n?…\[OMITTED (\d+)-(\d+): [^\n]*\]…\n?")
+_USER = re.compile(r"<user_message[^>\n]*>\n(.*?)\n</user_message>", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One observation as its stub tells it."""
+
+    ref: str
+    kind: str = ""
+    url: str = ""
+    title: str = ""
+    views: tuple[str, ...] = ("text",)
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A part of a source that was shown whole: `text` begins at byte `start` of the view `ref`."""
+
+    ref: str
+    start: int
+    text: str
+
+    @property
+    def end(self) -> int:
+        """The byte after the last that was shown."""
+        return self.start + len(self.text.encode("utf-8"))
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One search hit: a view, the bytes where the passage stands, and how well it fits."""
+
+    ref: str
+    start: int
+    end: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call that was made since the newest user message, and what came back."""
+
+    name: str
+    arguments: dict[str, Any]
+    result: str
+    failed: bool
+
+
+@dataclass(slots=True)
+class Seen:
+    """Everything that the request shows, in order."""
+
+    task: str = ""
+    sources: dict[str, Source] = field(default_factory=dict)
+    texts: list[Text] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    """Calls since the newest user message."""
+    fetched: set[str] = field(default_factory=set)
+    """URLs that were fetched or tried, at any time."""
+
+    def made(self, name: str) -> Iterator[Call]:
+        """Yield the calls of the tool `name` since the newest user message."""
+        return (call for call in self.calls if call.name == name)
+
+    def hits(self, query: str) -> list[Hit] | None:
+        """Return what the search for `query` found, None when it was not made."""
+        for call in self.made("search"):
+            if call.arguments.get("query") == query:
+                return [hit for attributes, _ in _HIT.findall(call.result) if (hit := _hit(attributes)) is not None]
+        return None
+
+    def matches(self) -> Iterator[tuple[str, str]]:
+        """Yield the ref and the text of each line that `grep` showed."""
+        for call in self.made("grep"):
+            for attributes, text in _MATCH.findall(call.result):
+                yield _read_attributes(attributes).get("ref", ""), text
+
+    def covered(self, hit: Hit) -> bool:
+        """Return True if the bytes of `hit` were shown already."""
+        return any(text.ref == hit.ref and text.start <= hit.start and hit.end <= text.end + 8 for text in self.texts)
+
+
+def look(request: Request) -> Seen:
+    """Return what `request` shows."""
+    seen = Seen()
+    open_calls: dict[str, tuple[str, dict[str, Any]]] = {}
+    for message in request.messages:
+        if message["role"] == "assistant":
+            open_calls = {
+                b["id"]: (b["name"], dict(b["input"])) for b in message["content"] if b.get("type") == "tool_use"
+            }
+        else:
+            _take_user(seen, message, open_calls)
+            open_calls = {}
+    return seen
+
+
+def _take_user(seen: Seen, message: Message, calls: dict[str, tuple[str, dict[str, Any]]]) -> None:
+    for block in message["content"]:
+        if block.get("type") == "tool_result":
+            name, arguments = calls.get(block.get("tool_use_id", ""), ("", {}))
+            result = "\n".join(_texts(block.get("content", ())))
+            if name:
+                seen.calls.append(Call(name, arguments, result, bool(block.get("is_error"))))
+            if name == "web_fetch":
+                seen.fetched.add(str(arguments.get("url", "")))
+            _take_text(seen, result)
+        elif block.get("type") == "text":
+            _take_text(seen, block["text"])
+            _take_task(seen, block["text"])
+
+
+def _texts(content: str | Sequence[Block]) -> Iterator[str]:
+    if isinstance(content, str):
+        yield content
+    else:
+        yield from (block["text"] for block in content if block.get("type") == "text")
+
+
+def _take_task(seen: Seen, text: str) -> None:
+    for wording in _USER.findall(text):
+        seen.task = html.unescape(wording)
+        seen.calls = []
+
+
+def _take_text(seen: Seen, text: str) -> None:
+    for raw, body in _OBSERVATION.findall(text):
+        _take_stub(seen, _read_attributes(raw), body)
+    for raw, body in _READ.findall(text):
+        _take_read(seen, _read_attributes(raw), body)
+    for raw in _FOLDED.findall(text):
+        attributes = _read_attributes(raw)
+        ref = attributes.get("ref", "").partition("@")[0]
+        seen.sources.setdefault(ref, Source(ref, url=attributes.get("url", "")))
+    for lines in _LEDGER.findall(text):
+        for id, host, title in _LEDGER_LINE.findall(lines):
+            seen.sources.setdefault(f"obs:{id}", Source(f"obs:{id}", url=host, title=html.unescape(title)))
+
+
+def _take_stub(seen: Seen, attributes: dict[str, str], body: str) -> None:
+    ref = attributes.get("ref", "")
+    title = re.search(r"^title: (.*)$", body, re.MULTILINE)
+    seen.sources[ref] = Source(
+        ref,
+        attributes.get("kind", ""),
+        attributes.get("url", "") or attributes.get("name", ""),
+        html.unescape(title[1]) if title else attributes.get("name", ""),
+        tuple(attributes.get("views", "text").split(",")),
+        int(attributes.get("bytes") or 0),
+    )
+    if whole := _WHOLE.search(body):
+        seen.texts.append(Text(ref, int(whole[1]), body[whole.end() :]))
+
+
+def _take_read(seen: Seen, attributes: dict[str, str], body: str) -> None:
+    ref, start = attributes.get("ref", ""), attributes.get("start", "0")
+    if not ref.startswith("obs:") or ref.endswith("/raw") or not start.isdigit():
+        return
+    at, offset = 0, int(start)
+    for gap in _OMITTED.finditer(body):
+        seen.texts.append(Text(ref, offset, body[at : gap.start()]))
+        at, offset = gap.end(), int(gap[2])
+    seen.texts.append(Text(ref, offset, body[at:]))
+
+
+def _hit(raw: str) -> Hit | None:
+    attributes = _read_attributes(raw)
+    match = re.fullmatch(r"(obs:[0-9a-f]+(?:/full)?)@(\d+)-(\d+)", attributes.get("ref", ""))
+    if match is None:
+        return None
+    return Hit(match[1], int(match[2]), int(match[3]), float(attributes.get("score") or 0))
+
+
+def _read_attributes(raw: str) -> dict[str, str]:
+    return {name: html.unescape(value) for name, value in _ATTRIBUTES.findall(raw)}

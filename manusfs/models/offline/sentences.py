@@ -1,0 +1,112 @@
+"""Sentences, list items and table rows of a text, each with the bytes at which it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+__all__ = ["Sentence", "sentences"]
+
+_ALONE = re.compile(r"\s*(?:#{1,6}\s|\||```|~~~)")
+_ITEM = re.compile(r"\s*(?:[-*•>]\s|\d{1,3}[.)]\s|\(\d{1,3}\)\s)")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|vs|etc|al|Fig|Figs|Eq|No|Nos|Vol|pp|ed|eds|cf|ca|approx|Inc|Ltd|Co|Corp|Gen|Col|Lt|Rev|"
+    r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|z\.B|d\.h|bzw|usw|e\.g|i\.e|U\.S|U\.K)|\b[A-Z])\.$"
+)
+_SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]*_]*(?:\[\^?\w+\])*(?=\s)|[。！？]+[”’」』）]*")
+MOST_CHARS = 600
+"""A longer unit is no quote; it is cut into pieces at commas or blanks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One quotable unit: `text` stands at byte `start` of the text that it was taken from."""
+
+    text: str
+    start: int
+    heading: str = ""
+    row: bool = False
+
+    @property
+    def end(self) -> int:
+        """The byte after the last."""
+        return self.start + len(self.text.encode("utf-8"))
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """Yield the quotable units of `text` in order; headings are not yielded but told by what follows them."""
+    heading, at_char, at_byte = "", 0, 0
+    for start, end in _paragraphs(text):
+        at_byte += len(text[at_char:start].encode("utf-8"))
+        at_char = start
+        paragraph = text[start:end]
+        line = paragraph.strip()
+        if line.startswith("#"):
+            heading = line.lstrip("#").strip()
+        elif not _is_rule(line) and not line.startswith(("```", "~~~")):
+            yield from _units(paragraph, at_byte, heading)
+
+
+def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the character ranges of paragraphs; a heading, table row, fence or list item begins its own."""
+    start, at = -1, 0
+    for line in text.splitlines(keepends=True):
+        alone = _ALONE.match(line) is not None
+        if start >= 0 and (alone or not line.strip() or _ITEM.match(line)):
+            yield start, at
+            start = -1
+        if alone:
+            yield at, at + len(line)
+        elif line.strip() and start < 0:
+            start = at
+        at += len(line)
+    if start >= 0:
+        yield start, at
+
+
+def _is_rule(line: str) -> bool:
+    return not line or re.fullmatch(r"[-=|:*_\s+]+", line) is not None
+
+
+def _units(paragraph: str, base: int, heading: str) -> Iterator[Sentence]:
+    if paragraph.lstrip().startswith("|"):
+        yield from _placed(paragraph, 0, len(paragraph), base, heading, row=True)
+        return
+    start = 0
+    for match in _SENTENCE_END.finditer(paragraph):
+        end = match.end()
+        if paragraph[match.start()] == "." and _ABBREVIATION.search(
+            paragraph[max(0, match.start() - 12) : match.start() + 1]
+        ):
+            continue
+        yield from _placed(paragraph, start, end, base, heading)
+        start = end
+    yield from _placed(paragraph, start, len(paragraph), base, heading)
+
+
+def _placed(paragraph: str, start: int, end: int, base: int, heading: str, row: bool = False) -> Iterator[Sentence]:
+    piece = paragraph[start:end]
+    left = len(piece) - len(piece.lstrip())
+    marker = re.match(r"(?:[-*•>]\s+|\d{1,3}[.)]\s+)+", piece[left:])
+    start += left + (marker.end() if marker else 0)
+    piece = paragraph[start:end].rstrip()
+    if len(piece) > MOST_CHARS and not row:
+        for offset, part in _cut(piece):
+            yield Sentence(part, base + len(paragraph[: start + offset].encode("utf-8")), heading)
+    elif piece:
+        yield Sentence(piece, base + len(paragraph[:start].encode("utf-8")), heading, row)
+
+
+def _cut(piece: str) -> Iterator[tuple[int, str]]:
+    start = 0
+    while start < len(piece):
+        end = min(len(piece), start + 400)
+        if end < len(piece):
+            stops = [piece.rfind(stop, start + 100, end) for stop in ("; ", ", ", "；", "，", "\n", " ")]
+            end = next((stop + 1 for stop in stops if stop > 0), end)
+        part = piece[start:end]
+        lead = len(part) - len(part.lstrip())
+        if part.strip():
+            yield start + lead, part.strip()
+        start = end

@@ -1,0 +1,96 @@
+"""How the offline model turns text into terms that can be compared: stems, numbers, and bigrams where no blanks are."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Any
+
+__all__ = ["STOP", "content_terms", "content_words", "has_unspaced", "terms"]
+
+# Scripts that are written without blanks between words: Han, kana, hangul (particles stick to words), Thai, Lao,
+# Khmer, Burmese. Their terms are pairs of neighbouring characters.
+_UNSPACED = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_RUN = re.compile(rf"[{_UNSPACED}]+|[^\W_]+(?:['’.\-][^\W_]+)*", re.UNICODE)
+_UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]")
+
+STOP = frozenset(
+    """a about above after again all also am an and any are as at be because been before being below between both but by
+    can cannot could did do does doing don down during each etc ever every few for from further had has have having he
+    her here hers him his how i if in into is isn it its itself just let ll may me might mine more most much must my no
+    nor not of off on once one only or other our ours out over own per please re s same shall she should so some such
+    t than that the their theirs them then there these they this those through to too under until up upon us ve very
+    was we were what when where which while who whom whose why will with would you your yours
+    tell give find show say says said explain describe list name many long far often according
+    der die das den dem des ein eine einer eines einem einen und oder nicht ist sind war wie was wer wo wann warum
+    welche welcher welches mit von zu zur zum im in am auf für bei aus
+    le la les un une des du de et ou est sont était qui que quoi quand comment pourquoi où quel quelle quels quelles
+    dans sur pour par avec
+    el los las unos unas y o es son era quién qué cuándo cómo dónde cuál cuáles por para con en del al
+    il lo gli uno una e di da che chi come quando dove perché
+    o os as um uma e do da dos das quem quando onde""".split()
+)
+# Question words and particles of Chinese and Japanese; a pair that holds one of them says little.
+_STOP_UNSPACED = re.compile(
+    "什么时候|什么地方|什么|甚麼|什麼|怎么|怎麼|怎样|如何|为什么|为何|為什麼|哪里|哪裡|哪儿|哪些|哪个|哪年|哪位|何时|何時|多少条|多少个|多少人|多少|几个|几年|多久|"
+    "是否|请问|请|吗|呢|谁|誰|哪|了|的|是|在|和|与|及|或|有|于|之|被|把|也|都|这|那|"
+    "いつ|どこ|だれ|なに|何|です|ます|でした|ました|は|が|を|に|の|と|で|も|へ|か"
+)
+
+
+def has_unspaced(text: str) -> bool:
+    """Return True if `text` holds characters of a script that is written without blanks."""
+    return _UNSPACED_RUN.search(text) is not None
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> Any:
+    import snowballstemmer
+
+    return snowballstemmer.stemmer("english")
+
+
+@lru_cache(maxsize=65_536)
+def _stem(word: str) -> str:
+    if word.isascii() and word.isalpha() and len(word) > 3:
+        return str(_stemmer().stemWord(word))
+    return word
+
+
+def _fold(text: str) -> str:
+    text = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+    return re.sub(r"'s\b", "", text)
+
+
+def terms(text: str) -> list[str]:
+    """Return all terms of `text` in order: stems of words, numbers as written, pairs of unspaced characters."""
+    found: list[str] = []
+    for match in _RUN.finditer(_fold(text)):
+        run = match[0]
+        if not _UNSPACED_RUN.match(run):
+            found.append(_stem(run))
+            found.extend(_stem(part) for part in re.split(r"[.\-']", run) if part != run)
+        elif len(run) == 1:
+            found.append(run)
+        else:
+            found.extend(run[i : i + 2] for i in range(len(run) - 1))
+    return found
+
+
+def content_words(text: str) -> list[str]:
+    """Return the words of `text` that carry its meaning, as written, in order, without repeats."""
+    words: list[str] = []
+    for match in _RUN.finditer(_fold(text)):
+        run = match[0]
+        pieces = _STOP_UNSPACED.split(run) if _UNSPACED_RUN.match(run) else [run]
+        words.extend(piece for piece in pieces if piece and piece not in STOP and (len(piece) > 1 or piece.isdigit()))
+    return list(dict.fromkeys(words))
+
+
+def content_terms(text: str) -> list[str]:
+    """Return the terms of `text` that carry its meaning, in order, without repeats."""
+    found: list[str] = []
+    for word in content_words(text):
+        found.extend(term for term in terms(word) if term not in STOP)
+    return list(dict.fromkeys(found))
