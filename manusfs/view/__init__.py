@@ -1,1 +1,5 @@
-"""To come."""
+"""Sessions as people look at them."""
+
+from manusfs.view.timeline import Entry, timeline
+
+__all__ = ["Entry", "timeline"]
