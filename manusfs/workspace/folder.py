@@ -1,0 +1,170 @@
+"""A workspace folder: making one from the template, opening one, finding the one that a person means."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from manusfs.errors import ConfigError, NewerFormat, NotFound, NoWorkspace, PathRefused
+from manusfs.records import FORMAT
+from manusfs.workspace.fs import FileSystem, storage_error
+from manusfs.workspace.lost import set_aside
+from manusfs.workspace.paths import Root
+
+__all__ = ["MARKER", "Folder", "find", "template_dir"]
+
+MARKER = "manusfs.toml"
+"""The file that makes a folder a workspace."""
+
+_KEEP_NAMES = (".gitkeep", ".keep")
+
+
+class Folder:
+    """An open workspace folder. Opening writes nothing, so that a read-only one can be read."""
+
+    def __init__(self, root: Root) -> None:
+        self.root = root
+
+    @property
+    def path(self) -> Path:
+        """Where the folder was found; it may have been renamed since."""
+        return self.root.path
+
+    @property
+    def fs(self) -> FileSystem:
+        """The seam that all writes go through."""
+        return self.root.fs
+
+    @classmethod
+    def open(cls, path: Path | str, fs: FileSystem | None = None) -> Folder:
+        """Return the workspace at `path`.
+
+        Raises:
+            NoWorkspace: there is no folder or it holds no `manusfs.toml`.
+            NewerFormat: a newer manusfs wrote it.
+            ConfigError: `manusfs.toml` can't be read or names no format.
+        """
+        path = Path(path)
+        try:
+            root = Root(path, fs)
+        except (NotFound, PathRefused) as error:
+            raise _no_workspace(path) from error
+        try:
+            _check_format(root, path)
+        except BaseException:
+            root.close()
+            raise
+        return cls(root)
+
+    @classmethod
+    def create(cls, path: Path | str, fs: FileSystem | None = None) -> Folder:
+        """Make a workspace at `path` from the template and return it; files that are there already are kept.
+
+        `manusfs.toml` is written last: a folder that has it is whole.
+
+        Raises:
+            ConfigError: there is a workspace already, or `path` is a file.
+        """
+        path = Path(path)
+        _make_folder(path)
+        root = Root(path, fs)
+        try:
+            if root.exists(MARKER):
+                raise ConfigError(
+                    f"there is a workspace in {str(path)!r} already",
+                    hint="use it with `manusfs -w`, or choose another folder",
+                )
+            _copy_template(template_dir(), root)
+        except BaseException:
+            root.close()
+            raise
+        root.close()
+        return cls.open(path, fs)
+
+    def set_aside(self, rel: str) -> str:
+        """Move what stands at `rel` to `lost+found/` and return its new path; nothing is ever deleted."""
+        return set_aside(self.root, rel)
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        self.root.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def find(start: Path | str, explicit: Path | str | None = None, from_environment: Path | str | None = None) -> Path:
+    """Return the workspace that a person means: the one named, else the environment's, else the nearest above `start`.
+
+    A named one is returned as it is; opening it says whether it is one.
+
+    Raises:
+        NoWorkspace: none is named and none found.
+    """
+    for named in (explicit, from_environment):
+        if named:
+            return Path(named)
+    start = Path(start)
+    here = start.absolute()
+    for folder in (here, *here.parents):
+        if (folder / MARKER).is_file():
+            return folder
+    raise _no_workspace(start, " or above it")
+
+
+def template_dir() -> Path:
+    """Return the folder whose content a new workspace gets: beside the package in a checkout, inside it in a wheel."""
+    return _template_of(Path(__file__).parents[1])
+
+
+def _template_of(package: Path) -> Path:
+    for folder in (package / "_template", package.parent / "workspace_template"):
+        if (folder / MARKER).is_file():
+            return folder
+    raise ConfigError("the workspace template is missing from this installation", hint="install manusfs again")
+
+
+def _no_workspace(path: Path, where: str = "") -> NoWorkspace:
+    return NoWorkspace(f"no workspace in {str(path)!r}{where}", hint="manusfs init notes")
+
+
+def _check_format(root: Root, path: Path) -> None:
+    try:
+        found = tomllib.loads(root.read(MARKER).decode("utf-8")).get("format")
+    except NotFound as error:
+        raise _no_workspace(path) from error
+    except ValueError as error:
+        raise ConfigError(f"{MARKER} of {str(path)!r} can't be read: {error}", hint="correct the file") from error
+    if type(found) is not int or found < 1:
+        raise ConfigError(f"{MARKER} of {str(path)!r} names no format", hint=f"it needs the line: format = {FORMAT}")
+    if found > FORMAT:
+        raise NewerFormat(
+            f"{str(path)!r} has format {found}; this manusfs knows formats up to {FORMAT}",
+            hint="pip install --upgrade manusfs",
+        )
+
+
+def _make_folder(path: Path) -> None:
+    if path.exists() and not path.is_dir():
+        raise ConfigError(f"{str(path)!r} is a file", hint="choose a folder")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise storage_error(error, "make the folder", str(path)) from error
+
+
+def _copy_template(template: Path, root: Root) -> None:
+    for source in sorted(template.rglob("*")):
+        rel = source.relative_to(template).as_posix()
+        if source.is_dir():
+            if "__pycache__" not in rel:
+                root.make_dirs(rel)
+        elif rel != MARKER and source.name not in _KEEP_NAMES and source.suffix != ".pyc" and not root.exists(rel):
+            root.write_atomic(rel, source.read_bytes())
+    root.write_atomic(MARKER, (template / MARKER).read_bytes())
