@@ -1,0 +1,228 @@
+"""Checks that every quote of a report stands word for word where its footnote says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol
+
+from manusfs.errors import ManusfsError
+from manusfs.memory.footnotes import Footnote, footnotes, format_footnote, uncited_claims, used_labels
+from manusfs.memory.reading import decoded
+from manusfs.records import ObsRef, Ref, Span, escape, parse_ref
+
+__all__ = ["Citation", "CitationReport", "check", "fix", "format_footnote"]
+
+CitationState = Literal["exact", "normalised", "elsewhere", "absent", "unresolved"]
+
+_QUOTES = "\"'“”„‟‘’‚‛«»‹›′″"
+_DASHES = "-‐‑‒–—―−"
+_TOKENS = re.compile(rf"(\s+|[{_QUOTES}]|[{_DASHES}]|…|\.\.\.)")
+
+
+class Source(Protocol):
+    """What a check needs of the resolver."""
+
+    def data(self, ref: Ref) -> bytes:
+        """Return the bytes of `ref` without the network."""
+        ...
+
+    def url(self, id: str) -> str:
+        """Return the URL of the observation `id`, empty when it has none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """One footnote and how it fared."""
+
+    label: str
+    quote: str
+    ref: str
+    state: CitationState
+    line: int
+    """Of the report, from 1."""
+    right_ref: str = ""
+    """Where the quote stands, when that is not where the footnote says."""
+    message: str = ""
+    read: bool = True
+    """False when the model was never shown the cited bytes."""
+
+    @property
+    def verified(self) -> bool:
+        """True if the quote stands in its span, white space, quotation marks and dashes aside."""
+        return self.state in ("exact", "normalised")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object that `cite --json` prints."""
+        names = ("label", "quote", "ref", "state", "line", "right_ref", "message", "read")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class CitationReport:
+    """How the citations of one report fared."""
+
+    citations: tuple[Citation, ...]
+    uncited: tuple[str, ...]
+    """Sentences and list items without a footnote."""
+    undefined: tuple[str, ...] = ()
+    """Labels that are used and never defined."""
+
+    @property
+    def total(self) -> int:
+        """How many citations there are, those without a footnote included."""
+        return len(self.citations) + len(self.undefined)
+
+    @property
+    def verified(self) -> int:
+        """How many of them stand in their span."""
+        return sum(citation.verified for citation in self.citations)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """One line for each citation that is wrong, points elsewhere, or was never read."""
+        lines = [f"[^{c.label}] line {c.line}: {c.message}" for c in self.citations if c.message]
+        return (*lines, *(f"[^{label}]: used, but no footnote defines it" for label in self.undefined))
+
+    @property
+    def ok(self) -> bool:
+        """True if every citation is verified."""
+        return self.verified == self.total
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the totals, each citation, and what has none."""
+        return {
+            "total": self.total,
+            "verified": self.verified,
+            "citations": [citation.to_json() for citation in self.citations],
+            "problems": list(self.problems),
+            "uncited": list(self.uncited),
+        }
+
+
+def check(report: str, resolver: Source, read_refs: Iterable[str] | None = None) -> CitationReport:
+    """Return how each footnote of `report` fares against the stored bytes; the network is not asked.
+
+    With `read_refs`, the spans that the model was shown, citations of anything else are marked as never read.
+    """
+    shown = None if read_refs is None else _shown(read_refs)
+    defined = footnotes(report)
+    labels = {note.label for note in defined}
+    return CitationReport(
+        citations=tuple(_citation(note, resolver, shown) for note in defined),
+        uncited=uncited_claims(report),
+        undefined=tuple(label for label in used_labels(report) if label not in labels),
+    )
+
+
+def fix(report: str, resolver: Source) -> tuple[str, int]:
+    """Return `report` with the right span wherever a quote stands elsewhere in what it cites, and how many were set."""
+    count = 0
+    for note in reversed(footnotes(report)):
+        citation = _citation(note, resolver, None)
+        if citation.right_ref:
+            start, end = note.ref_at
+            report = report[:start] + citation.right_ref + report[end:]
+            count += 1
+    return report, count
+
+
+def _citation(note: Footnote, resolver: Source, shown: dict[str, list[Span | None]] | None) -> Citation:
+    quote = note.quotes[0] if note.quotes else ""
+    blank = Citation(note.label, quote, note.ref, "unresolved", note.line)
+    if not note.quotes:
+        return replace(blank, message="the footnote has no quote between quotation marks")
+    if not note.ref:
+        return replace(blank, message="the footnote names no obs: or msg: ref with a span")
+    try:
+        ref = parse_ref(note.ref)
+        tried = [_compare(blank, one, ref, resolver) for one in note.quotes]
+    except ManusfsError as error:
+        return replace(blank, message=f"{note.ref} does not resolve: {error}")
+    order: list[CitationState] = ["exact", "normalised", "elsewhere", "absent"]
+    best = min(tried, key=lambda citation: order.index(citation.state))
+    return _remarks(best, note, ref, resolver, shown)
+
+
+def _compare(blank: Citation, quote: str, ref: Ref, resolver: Source) -> Citation:
+    wanted, pattern = escape.body(quote), _pattern(escape.body(quote))
+    text = escape.body(decoded(resolver.data(ref)))
+    if wanted in text:
+        return replace(blank, quote=quote, state="exact")
+    if pattern.search(text):
+        return replace(blank, quote=quote, state="normalised")
+    if not isinstance(ref, ObsRef):
+        return replace(blank, quote=quote, state="absent", message=f"the quote does not stand in {ref}")
+    for view in dict.fromkeys((ref.view, "text", "full")):
+        place = ObsRef(ref.id, view)
+        try:
+            whole = escape.body(decoded(resolver.data(place)))
+        except ManusfsError:
+            continue
+        if match := pattern.search(whole):
+            start = len(whole[: match.start()].encode("utf-8"))
+            span = Span(start, start + len(match[0].encode("utf-8")))
+            right = str(replace(place, span=span))
+            message = f"the quote does not stand in {ref}, but in {right}"
+            return replace(blank, quote=quote, state="elsewhere", right_ref=right, message=message)
+    return replace(blank, quote=quote, state="absent", message=f"the quote stands nowhere in obs:{ref.id}")
+
+
+def _remarks(
+    citation: Citation, note: Footnote, ref: Ref, resolver: Source, shown: dict[str, list[Span | None]] | None
+) -> Citation:
+    if not isinstance(ref, ObsRef):
+        return citation
+    if shown is not None and not _was_shown(ref, shown):
+        said = citation.message or "the quote stands there"
+        citation = replace(citation, read=False, message=f"{said}; this part was never read")
+    url = resolver.url(ref.id)
+    if (
+        note.url
+        and url
+        and note.url.partition("#")[0] != url
+        and format_footnote("", "", "", url, "").find(note.url) < 0
+    ):
+        message = f"{citation.message}; " if citation.message else ""
+        citation = replace(citation, message=f"{message}the footnote's URL is not that of obs:{ref.id}, <{url}>")
+    return citation
+
+
+def _pattern(quote: str) -> re.Pattern[str]:
+    """Return a pattern that takes any white space, quotation mark and dash for another. It can't run away:
+    no two of its repeats can match the same character."""
+    parts = []
+    for token in _TOKENS.split(quote):
+        if not token:
+            continue
+        if token.isspace():
+            parts.append(r"\s+")
+        elif token in _QUOTES:
+            parts.append(f"[{_QUOTES}]")
+        elif token in _DASHES:
+            parts.append(f"[{_DASHES}]")
+        elif token in ("…", "..."):
+            parts.append(r"(?:…|\.\.\.)")
+        else:
+            parts.append(re.escape(token))
+    return re.compile("".join(parts))
+
+
+def _shown(refs: Iterable[str]) -> dict[str, list[Span | None]]:
+    shown: dict[str, list[Span | None]] = {}
+    for text in refs:
+        ref = parse_ref(text)
+        if isinstance(ref, ObsRef):
+            shown.setdefault(str(ref.whole), []).append(ref.span)
+    return shown
+
+
+def _was_shown(ref: ObsRef, shown: dict[str, list[Span | None]]) -> bool:
+    for span in shown.get(str(ref.whole), ()):
+        if span is None or ref.span is None:
+            return True
+        if span.start < ref.span.end and ref.span.start < span.end:
+            return True
+    return False
