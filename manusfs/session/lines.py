@@ -1,0 +1,159 @@
+"""One transcript line: how an event is written, and what can be read from bytes that may be damaged."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from manusfs.records import Event
+from manusfs.workspace.sealed import SEAL_BYTES, dumps, seal, unseal
+
+__all__ = ["Damage", "Scan", "encode", "scan"]
+
+_START = re.compile(rb'\{"seq":\d{1,12},"time":"')
+_END = re.compile(rb',"crc":"[0-9a-f]{8}"\}')
+_MAX_CANDIDATES = 1000
+
+
+def encode(event: Event) -> tuple[bytes, Event]:
+    """Return the line of `event`, newline included, and the event as reading that line would give it."""
+    data = dumps(event.data)
+    head = f'"seq":{event.seq},"time":"{event.time}","kind":"{event.kind}","data":'.encode("ascii")
+    # What lives on in memory must be what a resumed run loads: no tuples, no keys that are not text.
+    return seal(head + data) + b"\n", Event(event.kind, json.loads(data), event.seq, event.time)
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Bytes of a transcript that are no whole record."""
+
+    offset: int
+    length: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.length} bytes at offset {self.offset}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What the bytes of a transcript hold."""
+
+    events: tuple[Event, ...]
+    damage: tuple[Damage, ...]
+    """Damaged places in the middle; they stay as they are."""
+    size: int
+    """Bytes up to the end of the last line that is worth keeping; what follows is a torn tail."""
+    closed: bool
+    """False when the last line worth keeping lacks its newline."""
+    next_seq: int
+
+
+def scan(raw: bytes) -> Scan:
+    """Return every whole record in `raw`, also one that stands behind or before rubbish on its line.
+
+    Records whose number does not rise are told as damage and left out: two histories must not be mixed.
+    """
+    reader = _Reader()
+    position, closed = 0, True
+    while position < len(raw):
+        end = raw.find(b"\n", position)
+        closed = end >= 0
+        line = raw[position : end if closed else len(raw)]
+        if not reader.take(line, position, closed):
+            return Scan(tuple(reader.events), tuple(reader.damage), position, True, reader.next_seq)
+        position = end + 1 if closed else len(raw)
+    return Scan(tuple(reader.events), tuple(reader.damage), position, closed, reader.next_seq)
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.damage: list[Damage] = []
+        self._lines = 0
+        self._lost = 0
+        self._last = 0
+
+    @property
+    def next_seq(self) -> int:
+        """A number that no record had, not even one that is damaged now."""
+        return max(self._last + self._lost, self._lines) + 1
+
+    def take(self, line: bytes, offset: int, closed: bool) -> bool:
+        """Take in one line; False for a torn tail, which holds no whole record."""
+        value = unseal(line)
+        if value is not None:
+            self._record(value, offset, len(line))
+        else:
+            found = list(_recover(line))
+            if not closed and not found:
+                return False
+            self._rubbish(line, offset, found)
+        self._lines += 1
+        return True
+
+    def _record(self, value: dict[str, Any], offset: int, length: int) -> None:
+        try:
+            event = Event(value["kind"], value["data"], value["seq"], value["time"])
+            rises = event.seq > self._last
+        except (KeyError, TypeError):
+            self._tell(offset, length, "a record without its members")
+            return
+        if not rises:
+            self._tell(offset, length, f"record {event.seq} out of order, after record {self._last}")
+            return
+        self.events.append(event)
+        self._last = event.seq
+        self._lost = 0
+
+    def _rubbish(self, line: bytes, offset: int, found: list[tuple[int, int, dict[str, Any]]]) -> None:
+        at = 0
+        for start, end, value in found:
+            if start > at:
+                self._tell(offset + at, start - at, _what(line[at:start]))
+            self._record(value, offset + start, end - start)
+            at = end
+        if at < len(line) or not line:
+            self._tell(offset + at, len(line) - at, _what(line[at:]))
+
+    def _tell(self, offset: int, length: int, what: str) -> None:
+        self.damage.append(Damage(offset, length, what))
+        self._lost += 1
+
+
+def _what(piece: bytes) -> str:
+    if not piece:
+        return "an empty line"
+    return "zero bytes" if not piece.strip(b"\0") else "no whole record"
+
+
+def _recover(line: bytes) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Yield start, end and value of each whole record inside a damaged line."""
+    starts = [match.start() for match in _START.finditer(line)][:_MAX_CANDIDATES]
+    ends = [match.end() for match in _END.finditer(line)][:_MAX_CANDIDATES]
+    at = 0
+    for start in starts:
+        if start < at:
+            continue
+        end, value = _whole_from(line, start, ends)
+        if value is not None:
+            yield start, end, value
+            at = end
+
+
+def _whole_from(line: bytes, start: int, ends: list[int]) -> tuple[int, dict[str, Any] | None]:
+    view, crc, at = memoryview(line), 0, start
+    for end in ends:
+        head = end - SEAL_BYTES
+        if head <= at:
+            continue
+        crc, at = zlib.crc32(view[at:head], crc), head
+        if int(line[end - 10 : end - 2], 16) == crc:
+            value = unseal(line[start:end])
+            if value is not None:
+                return end, value
+    return 0, None

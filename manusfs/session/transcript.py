@@ -1,0 +1,195 @@
+"""The append-only log of one session: made, locked, read back, and never edited."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+import manusfs
+from manusfs.errors import ManusfsError, NotFound, StorageError
+from manusfs.records import FORMAT, Event
+from manusfs.session.lines import encode, scan
+from manusfs.session.names import FILE, PLACE, check_name, new_name, now
+from manusfs.workspace import Folder, Root, lock_session, read_span
+from manusfs.workspace.lost import keep_bytes
+
+__all__ = ["Transcript"]
+
+_ATTEMPTS = 64
+
+
+class Transcript:
+    """One session's events. `append` is durable when it returns; nothing that was written is ever changed."""
+
+    def __init__(self, root: Root, session: str, fd: int) -> None:
+        self._root = root
+        self._fd = fd
+        self._events: list[Event] = []
+        self._frozen: tuple[Event, ...] | None = ()
+        self._size = 0
+        self._next_seq = 1
+        self._broken = ""
+        self.session = session
+        self.repairs: tuple[str, ...] = ()
+        """What was found damaged and what was done about it, one line each, for the person."""
+
+    @classmethod
+    def create(cls, folder: Folder, purpose: str = "run", parent: str | None = None, title: str = "") -> Transcript:
+        """Make a new session and return its transcript, locked, with its first event durable.
+
+        `purpose` is "run", "intake" or "child"; a child of `parent` lies beside it as `<parent>.<n>`.
+        """
+        session = _make_folder(folder.root, parent)
+        with folder.root.folders() as folders:
+            parts = (PLACE, session)
+            dirfd = folders.open(parts)
+            folder.fs.close(folder.fs.create(dirfd, FILE))
+            transcript = cls(folder.root, session, folder.root.append_to(_path(session)))
+            try:
+                lock_session(transcript._fd, session)
+                data = {"session": session, "format": FORMAT, "purpose": purpose, "parent": parent}
+                transcript.append([Event("session", {**data, "version": manusfs.__version__, "title": title})])
+                folders.touch(parts)
+                folders.sync()
+            except BaseException:
+                transcript.close()
+                raise
+        return transcript
+
+    @classmethod
+    def open(cls, folder: Folder, session: str, write: bool = False) -> Transcript:
+        """Return the transcript of `session`; with `write`, locked and with a torn last line set aside.
+
+        Raises:
+            NotFound: no such session.
+            Locked: another process writes to it (only with `write`).
+        """
+        path = _path(check_name(session))
+        try:
+            fd = folder.root.append_to(path) if write else folder.root.open_read(path)
+        except NotFound as error:
+            raise NotFound(f"no session {session!r}", hint="`manusfs ls sessions` lists them") from error
+        transcript = cls(folder.root, session, fd)
+        try:
+            if write:
+                lock_session(fd, session)
+            transcript._load(write)
+        except BaseException:
+            transcript.close()
+            raise
+        return transcript
+
+    def _load(self, write: bool) -> None:
+        raw = read_span(self._fd, 0, os.fstat(self._fd).st_size)
+        found = scan(raw)
+        self._events, self._frozen = list(found.events), None
+        self._size, self._next_seq = found.size, found.next_seq
+        told = [f"session {self.session}: {place}; left as it is" for place in found.damage]
+        if found.size < len(raw):
+            told.append(self._cut(raw[found.size :]) if write else self._tell_tail(len(raw) - found.size))
+        elif not found.closed and write:
+            self._put(b"\n")
+        if not write:
+            self._broken = "it was opened for reading"
+        self.repairs = tuple(told)
+
+    def _tell_tail(self, length: int) -> str:
+        return f"session {self.session}: the last line is not whole: {length} bytes at offset {self._size}"
+
+    def _cut(self, tail: bytes) -> str:
+        kept = keep_bytes(self._root, f"{self.session}-{self._size}.torn", tail)
+        self._root.fs.truncate(self._fd, self._size)
+        self._root.fs.sync(self._fd)
+        return f"{self._tell_tail(len(tail))}; cut off and kept in {kept}"
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """All whole events, oldest first."""
+        if self._frozen is None:
+            self._frozen = tuple(self._events)
+        return self._frozen
+
+    def append(self, events: Sequence[Event]) -> tuple[Event, ...]:
+        """Write `events` in one go, wait until they are durable, and return them with their numbers and time.
+
+        Raises:
+            StorageError: they could not be written. Then none of them is in the transcript, and it can be appended to
+                again; where even that could not be made sure, every later append is refused and says so.
+        """
+        if self._broken:
+            raise StorageError(f"session {self.session} can't be written: {self._broken}", hint="`manusfs resume` it")
+        if not events:
+            return ()
+        time, lines, numbered = now(), [], []
+        for seq, event in enumerate(events, self._next_seq):
+            line, stored = encode(Event(event.kind, event.data, seq, time))
+            lines.append(line)
+            numbered.append(stored)
+        self._put(b"".join(lines))
+        self._events.extend(numbered)
+        self._frozen = None
+        self._next_seq += len(numbered)
+        return tuple(numbered)
+
+    def _put(self, data: bytes) -> None:
+        try:
+            self._root.fs.write(self._fd, data)
+            self._root.fs.sync(self._fd)
+        except BaseException:
+            # Also when Ctrl-C comes in between: a later line must never land behind half of this one.
+            self._take_back()
+            raise
+        self._size += len(data)
+
+    def _take_back(self) -> None:
+        try:
+            self._root.fs.truncate(self._fd, self._size)
+            self._root.fs.sync(self._fd)
+        except ManusfsError as error:
+            self._broken = f"a failed write could not be taken back ({error})"
+
+    def close(self) -> None:
+        """Let the session go; its lock ends."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+            self._broken = self._broken or "it is closed"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def _path(session: str) -> str:
+    return f"{PLACE}/{session}/{FILE}"
+
+
+def _make_folder(root: Root, parent: str | None) -> str:
+    """Make the folder of a new session, by exclusive mkdir, and return the session's name."""
+    with root.folders() as folders:
+        sessions = folders.open((PLACE,))
+        first = 1 if parent is None else _children(sessions, check_name(parent)) + 1
+        for attempt in range(_ATTEMPTS):
+            name = new_name(attempt) if parent is None else f"{parent}.{first + attempt}"
+            try:
+                root.fs.mkdir(sessions, name)
+            except FileExistsError:
+                continue
+            folders.touch((PLACE,))
+            folders.sync()
+            return name
+    raise StorageError(f"no free name for a session after {_ATTEMPTS} attempts", hint="try again")
+
+
+def _children(sessions: int, parent: str) -> int:
+    numbers = [0]
+    with os.scandir(sessions) as entries:
+        for entry in entries:
+            head, _, number = entry.name.rpartition(".")
+            if head == parent and number.isdecimal():
+                numbers.append(int(number))
+    return max(numbers)
