@@ -118,8 +118,9 @@ def _slug(text: str) -> str:
 
 
 def _component(text: str) -> str:
-    plain = unicodedata.normalize("NFKC", text).lower().encode("idna" if text.isascii() else "punycode", "ignore")
-    name = re.sub(r"[^a-z0-9._-]+", "_", plain.decode("ascii")).strip("._-")
+    folded = unicodedata.normalize("NFKC", text).lower()
+    plain = folded if folded.isascii() else folded.encode("punycode", "replace").decode("ascii")
+    name = re.sub(r"[^a-z0-9._-]+", "_", plain).strip("._-")
     if len(name) > 80:
         name = f"{name[:66]}-{sha256_hex(text.encode('utf-8'))[:12]}"
     return f"x-{name}" if name.split(".")[0] in _RESERVED else name or "x"
