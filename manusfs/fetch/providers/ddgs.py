@@ -1,0 +1,43 @@
+"""The optional package `ddgs`, which asks several public search engines through a client of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ddgs import DDGS
+from ddgs.exceptions import DDGSException
+
+from manusfs.fetch.providers.base import ProviderOptions, SearchAnswer, checked_query, failed, hits_of
+from manusfs.records import canonical
+
+__all__ = ["Ddgs"]
+
+_FIELDS = {"url": "href", "title": "title", "snippet": "body"}
+
+
+class Ddgs:
+    """Searches with `ddgs`. Its requests do not pass our guarded network: it goes to the engines that it knows."""
+
+    name = "ddgs"
+
+    def __init__(self, options: ProviderOptions) -> None:
+        self._timeout_s = max(1, int(min(options.fetch.timeout_s, 20)))
+
+    def search(self, query: str, count: int = 10) -> SearchAnswer:
+        """Return what the engines found; see `Provider`."""
+        query = checked_query(self.name, query, 500)
+        try:
+            results: list[dict[str, Any]] = list(DDGS(timeout=self._timeout_s).text(query, max_results=max(count, 1)))
+        except (DDGSException, OSError, ValueError) as error:
+            # It says "no results" also when every engine turned it away, so nothing found can't be told apart.
+            raise failed(
+                self.name,
+                f"{type(error).__name__}: {str(error)[:200]}",
+                "wait a while (engines block programs that ask often), ask with other words, or use another provider",
+                transient=True,
+            ) from error
+        hits = hits_of(self.name, results, _FIELDS, count)
+        return SearchAnswer(self.name, query, hits, canonical(results).encode())
+
+    def close(self) -> None:
+        """Nothing is kept open."""
