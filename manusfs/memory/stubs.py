@@ -28,7 +28,7 @@ Passages = Callable[[str, str, int, int], Sequence[Span]]
 
 _LINE_SLACK = 80
 _WORD_SLACK = 40
-_LEDGER_TITLE = 40
+_LEDGER_TITLE = 28
 _LEDGER_SPANS = 3
 _TAIL_SIGNS = re.compile(
     r"\b(error|exception|traceback|failed|failure|fatal|panic|warning|denied|timed? ?out|exit (code|status)|"
