@@ -1,0 +1,177 @@
+"""Ledgers: one line an observation of a finished stretch, and the one line to which a full ledger collapses."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from manusfs.records import ObsRef, Source, Span, escape, parse_ref
+
+__all__ = ["Known", "Ledger", "Sightings", "merged"]
+
+_TITLE_CHARS = 40
+_WHERE_CHARS = 40
+_SPANS = 3
+_PLACES = 6
+_ID = re.compile(r"[0-9a-f]{12,64}(?= )")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a session's events tell of an observation, enough to name it without its meta."""
+
+    id: str
+    kind: str = ""
+    source: str = ""
+    title: str = ""
+    size: int = 0
+    """Bytes of the reading view."""
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Known:
+        """Return what an observation event tells."""
+        source = data.get("source") or data.get("url") or ""
+        return cls(data["id"], data.get("kind") or "", source, data.get("title") or "", data.get("bytes") or 0)
+
+    @property
+    def where(self) -> str:
+        """The host or the tool or the kind, unescaped."""
+        if self.kind == "web":
+            return Source("web", self.source).host or "web"
+        if self.kind == "tool":
+            return self.source.partition(" ")[0]
+        return self.kind or "observation"
+
+    @property
+    def name(self) -> str:
+        """What people call it when it has no title, unescaped."""
+        if self.kind == "web":
+            return self.source
+        if self.kind == "tool":
+            return self.source.partition(" ")[2]
+        return re.sub(r"#[0-9a-f]{12}\Z", "", self.source.partition(":")[2])
+
+    def origin(self, limit: int = 200) -> str:
+        """Return the attributes that say where it is from, with a leading blank; "" when nothing is known."""
+        if self.kind == "web":
+            return f' url="{escape.field(self.source, limit)}"'
+        if self.kind == "tool":
+            return f' tool="{escape.field(self.where, 80)}" args="{escape.field(self.name, limit)}"'
+        return f' name="{escape.field(self.name, limit)}"' if self.kind else ""
+
+
+@dataclass(slots=True)
+class Sightings:
+    """Every observation that the session's events name, and which spans of it were read."""
+
+    known: dict[str, Known] = field(default_factory=dict)
+    spans: dict[str, tuple[Span, ...]] = field(default_factory=dict)
+
+    def see(self, data: Mapping[str, Any]) -> None:
+        """Take in an observation event."""
+        if data.get("id"):
+            self.known[data["id"]] = Known.of(data)
+
+    def read(self, refs: Iterable[str]) -> None:
+        """Take in the refs of what a call showed."""
+        for text in refs:
+            ref = parse_ref(text)
+            if isinstance(ref, ObsRef) and ref.span is not None:
+                self.spans[ref.id] = merged((*self.spans.get(ref.id, ()), ref.span))
+
+    def line(self, id: str) -> str:
+        """Return the ledger line of an observation."""
+        known = self.known.get(id) or Known(id)
+        title = escape.field(known.title or known.name, _TITLE_CHARS)
+        spans = self.spans.get(id, ())
+        read = " ".join(map(str, spans[:_SPANS])) + (" …" if len(spans) > _SPANS else "")
+        state = f"read {read}" if spans else "not read"
+        return f'{id} {escape.field(known.where, _WHERE_CHARS)} "{title}" {_short(known.size)} {state}'
+
+    def copy(self) -> Sightings:
+        """Return a copy whose growth this one does not see."""
+        return Sightings(dict(self.known), dict(self.spans))
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What stands for a stretch of the session. Its lines are written once and never made anew."""
+
+    form: Literal["ledger", "collapsed"]
+    first: int
+    last: int
+    """Transcript lines that it covers."""
+    lines: tuple[str, ...]
+    refs: int
+    size: int
+    """Bytes of all observations that it names."""
+    places: str
+    """Counts by host and tool, escaped."""
+
+    @classmethod
+    def make(
+        cls,
+        form: Literal["ledger", "collapsed"],
+        lines: Sequence[str],
+        first: int,
+        last: int,
+        seen: Sightings,
+    ) -> Ledger:
+        """Return the ledger of `lines`; those that begin with an id are counted."""
+        ids = dict.fromkeys(match[0] for line in lines if (match := _ID.match(line)))
+        known = [seen.known.get(id) or Known(id) for id in ids]
+        counts = Counter(item.where for item in known).most_common()
+        places = " · ".join(f"{escape.field(place, _WHERE_CHARS)} {count}" for place, count in counts[:_PLACES])
+        rest = sum(count for _, count in counts[_PLACES:])
+        places += f" · {rest} elsewhere" if rest else ""
+        return cls(form, first, last, tuple(lines), len(ids), sum(item.size for item in known), places)
+
+    def full_text(self, session: str) -> str:
+        """Return the whole `<ledger>` element."""
+        head = f'<ledger refs="{self.refs}" bytes="{self.size}" from="msg:{session}:{self.first}-{self.last}">'
+        return "\n".join([head, *self.lines, "</ledger>"])
+
+    def line(self, session: str, ref: str) -> str:
+        """Return the one line that stands for the whole ledger, which `ref` brings back."""
+        of = f' of="{self.places}"' if self.places else ""
+        span = f'from="msg:{session}:{self.first}-{self.last}"'
+        return f'<ledger refs="{self.refs}" bytes="{self.size}"{of} {span} whole="{ref}"/>'
+
+    def to_json(self, session: str) -> dict[str, Any]:
+        """Return the block that stands in the compaction event: a text block, so that a `msg:` ref reads it."""
+        return {
+            "type": "text",
+            "text": self.full_text(session),
+            "form": self.form,
+            "first": self.first,
+            "last": self.last,
+            "refs": self.refs,
+            "bytes": self.size,
+            "places": self.places,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Ledger:
+        """Return the ledger that a compaction event tells."""
+        lines = tuple(data["text"].split("\n")[1:-1])
+        return cls(data["form"], data["first"], data["last"], lines, data["refs"], data["bytes"], data["places"])
+
+
+def merged(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Return `spans` in order, those that touch or overlap joined."""
+    joined: list[Span] = []
+    for span in sorted(spans):
+        if joined and span.start <= joined[-1].end:
+            joined[-1] = Span(joined[-1].start, max(joined[-1].end, span.end))
+        else:
+            joined.append(span)
+    return tuple(joined)
+
+
+def _short(size: int) -> str:
+    if size < 1_000:
+        return f"{size}b"
+    return f"{round(size / 1_000)}k" if size < 1_000_000 else f"{size / 1_000_000:.1f}M"

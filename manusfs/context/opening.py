@@ -1,0 +1,144 @@
+"""The one user message that opens an epoch, its sections always in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from manusfs.context.carried import carried, one_line
+from manusfs.context.items import Item, Label, Section
+from manusfs.context.tokens import estimate
+from manusfs.context.window import Window
+from manusfs.records import MsgRef, Part, TextPart, escape
+
+__all__ = ["Caps", "first_opening", "later_opening"]
+
+_START_HEAD = 0.75
+_MENTION_CHARS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """How much of the user's words a later opening repeats word for word."""
+
+    message_chars: int = 2_000
+    """Most of one message; of a longer one its head stands with its ref."""
+    tokens: int = 20_000
+    """All of them together, 10 % of the window; the task first, then newest first."""
+    mentions: int = 50
+    """Messages beyond that which still stand with one line each; older ones with one ref for all."""
+
+
+def first_opening(
+    date: str,
+    messages: Sequence[str],
+    *,
+    instructions: str = "",
+    sources: Sequence[Part] = (),
+    todo: str = "",
+    startup_chars: int = 12_000,
+) -> list[dict[str, Any]]:
+    """Return the `opening` of a session's first epoch: date, standing instructions, the task, stubs, to-do.
+
+    `instructions` is the text of AGENTS.md; more than `startup_chars` of it keeps 75 % head and 25 % tail (OC-2).
+    `todo` is the text of todo.md.
+    """
+    sections = [Section("date", TextPart(f"Date: {date}"))]
+    if instructions.strip():
+        sections.append(Section("instructions", TextPart(standing(instructions, startup_chars))))
+    sections += [Section("user", TextPart(text)) for text in messages if text.strip()]
+    sections += [Section("source", part) for part in sources]
+    if todo.strip():
+        sections.append(Section("todo", TextPart(plan(todo))))
+    return [section.to_json() for section in sections]
+
+
+def later_opening(
+    window: Window,
+    caps: Caps | None = None,
+    *,
+    instructions: str | None = None,
+    todo: str | None = None,
+) -> list[Section]:
+    """Return the opening of the epoch after `window`: all that the session holds, in its present forms.
+
+    `instructions` and `todo` (texts of AGENTS.md and todo.md) replace what the window was last shown of them.
+    """
+    caps = caps or Caps()
+    sections = [section for section in window.opening if section.label == "date"]
+    if instructions is None:
+        sections += [section for section in window.opening if section.label == "instructions"]
+    elif instructions.strip():
+        sections.append(Section("instructions", TextPart(standing(instructions))))
+    sections += [Section("user", TextPart(text)) for text in _user_texts(window, caps)]
+    for key, ledger in window.ledgers:
+        ref = str(MsgRef(window.session, *key))
+        full = ledger.form == "ledger"
+        text = ledger.full_text(window.session) if full else ledger.line(window.session, ref)
+        sections.append(Section("ledger", TextPart(text)))
+    for exchange in window.exchanges():
+        label: Label = "turn" if any(item.form == "full" for item in exchange.items) else "stub"
+        sections += [Section(label, part) for part in carried(window, exchange)]
+    plan_text = window.todo if todo is None else plan(todo) if todo.strip() else ""
+    if plan_text:
+        sections.append(Section("todo", TextPart(plan_text)))
+    return sections
+
+
+def standing(text: str, limit: int = 12_000) -> str:
+    """Return standing instructions in their tag; above `limit` characters the middle is left out, and that is said."""
+    if len(text) > limit:
+        head, tail = int(limit * _START_HEAD), limit - int(limit * _START_HEAD)
+        left_out = f'…[OMITTED {len(text) - limit} of {len(text)} characters: read(ref="AGENTS.md")]…'
+        text = f"{text[:head]}\n{left_out}\n{text[-tail:]}"
+    return f'<instructions path="AGENTS.md">\n{text.strip()}\n</instructions>'
+
+
+def plan(text: str) -> str:
+    """Return the text of todo.md as the model sees it."""
+    return f"<todo>\n{escape.body(text).strip()}\n</todo>"
+
+
+def _user_texts(window: Window, caps: Caps) -> list[str]:
+    """Return the user's messages in their order: the task and the newest word for word, the others by their head."""
+    items = [item for item in window.items if item.kind == "user"]
+    room = caps.tokens
+    texts: dict[int, str] = {}
+    mentioned = 0
+    for place in ([0] if items else []) + list(range(len(items) - 1, 0, -1)):
+        whole = _whole(window, items[place], caps.message_chars)
+        cost = estimate(whole)
+        if cost <= room:
+            texts[place] = whole
+            room -= cost
+        elif mentioned < caps.mentions:
+            texts[place] = _mention(window, items[place])
+            mentioned += 1
+    shown = [texts[place] for place in sorted(texts)]
+    left = [items[place] for place in range(len(items)) if place not in texts]
+    if left:
+        ref = MsgRef(window.session, left[0].seq, last_seq=left[-1].seq)
+        shown.insert(1, f'<user_message ref="{ref}" messages="{len(left)}"/>')
+    return shown
+
+
+def _whole(window: Window, item: Item, limit: int) -> str:
+    text = _wording(window, item)
+    ref = MsgRef(window.session, item.seq, item.block)
+    if len(text) > limit:
+        text = f'{text[:limit]}\n…[CUT: {limit} of {len(text)} characters, read(ref="{ref}")]'
+    return f'<user_message ref="{ref}">\n{text}\n</user_message>'
+
+
+def _mention(window: Window, item: Item) -> str:
+    text = one_line(_wording(window, item), _MENTION_CHARS)
+    return f'<user_message ref="{MsgRef(window.session, item.seq, item.block)}" head="1">\n{text}\n</user_message>'
+
+
+def _wording(window: Window, item: Item) -> str:
+    data = window.events[item.seq].data
+    block = data["opening"][item.block] if "opening" in data else data["content"][item.block]
+    if block.get("type") == "text":
+        return escape.body(block["text"])
+    return f"({block.get('type')}, shown before)"

@@ -1,0 +1,76 @@
+"""What joined the window since its epoch began, in the order in which a request shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from manusfs.messages import Block
+from manusfs.records import Part
+
+__all__ = ["Piece", "Setup", "Turn"]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Content of the user's side from transcript line `seq`: literal blocks, then parts to be rendered."""
+
+    seq: int
+    blocks: tuple[Block, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+
+@dataclass(slots=True)
+class Turn:
+    """An assistant turn exactly as received and what answered it. The first of an epoch has no assistant content."""
+
+    seq: int
+    content: tuple[Block, ...] = ()
+    results: dict[str, list[Piece]] = field(default_factory=dict)
+    """For each call of the turn, in call order; empty while the call is open."""
+    failed: set[str] = field(default_factory=set)
+    """Calls whose result is an error."""
+    extras: list[Piece] = field(default_factory=list)
+    """What follows the results: recitation, changes, the user's words."""
+
+    @property
+    def open_calls(self) -> tuple[str, ...]:
+        """The calls that have no result yet."""
+        return tuple(call for call, pieces in self.results.items() if not pieces)
+
+    def copy(self) -> Turn:
+        """Return a copy whose growth this one does not see."""
+        results = {call: list(pieces) for call, pieces in self.results.items()}
+        return Turn(self.seq, self.content, results, set(self.failed), list(self.extras))
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What every request of an epoch shares."""
+
+    system: tuple[Block, ...] = ()
+    tools: tuple[Block, ...] = ()
+    model: str = ""
+    max_tokens: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+    profile: Mapping[str, Any] = field(default_factory=dict)
+    credential: str = ""
+    version: str = ""
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Setup:
+        """Return the setup that an epoch event tells."""
+        system = data.get("system") or ()
+        if isinstance(system, str):
+            system = ({"type": "text", "text": system},)
+        return cls(
+            tuple(system),
+            tuple(data.get("tools") or ()),
+            data.get("model", ""),
+            data.get("max_tokens", 0),
+            data.get("options") or {},
+            data.get("profile") or {},
+            data.get("credential", ""),
+            data.get("version", ""),
+        )

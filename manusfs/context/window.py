@@ -1,0 +1,297 @@
+"""What the model sees now: a pure function of the transcript's events, kept up event by event."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from manusfs.context.items import FIXED, Form, Item, Key, Section, block_range, items_of, sent
+from manusfs.context.ledger import Ledger, Sightings
+from manusfs.context.tokens import Meter, estimate, estimate_blocks, estimate_part
+from manusfs.context.turns import Piece, Setup, Turn
+from manusfs.messages import Block, Usage
+from manusfs.records import Event, TextPart, canonical
+
+__all__ = ["Exchange", "Window", "fold"]
+
+_PER_TOOL = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """A move that applies to an item: which compaction made it, the form, the ledger that stands for it."""
+
+    compaction: int
+    form: Form
+    group: Key | None
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """An assistant turn with all that answered it, as source blocks in their present form."""
+
+    turn: int
+    items: tuple[Item, ...]
+
+    @property
+    def first(self) -> int:
+        """The first transcript line."""
+        return self.items[0].seq
+
+    @property
+    def last(self) -> int:
+        """The last transcript line."""
+        return self.items[-1].seq
+
+
+@dataclass(slots=True)
+class Window:
+    """The state after the events applied so far. Only `apply` changes it; each event costs what it brings."""
+
+    session: str = ""
+    seq: int = 0
+    """Transcript line of the last event."""
+    epoch: int = 0
+    epoch_seq: int = 0
+    epoch_tokens: int = 0
+    """Size of the epoch's first request, as estimated when it began."""
+    because: str = ""
+    setup: Setup = field(default_factory=Setup)
+    opening: tuple[Section, ...] = ()
+    turns: list[Turn] = field(default_factory=list)
+    """Since the epoch began; the first holds what joined the opening message."""
+    turn: int = 0
+    """Assistant turns of the whole session."""
+    last_usage: Usage | None = None
+    meter: Meter = field(default_factory=Meter)
+    todo: str = ""
+    """The to-do as it was last shown, with its tags."""
+    seen: Sightings = field(default_factory=Sightings)
+    events: dict[int, Event] = field(default_factory=dict, repr=False)
+    """The events that hold source blocks, by transcript line."""
+    compactions: dict[int, bool] = field(default_factory=dict)
+    """For each compaction whether it is in force; False once undone."""
+    _items: dict[Key, Item] = field(default_factory=dict, repr=False)
+    _keys: list[Key] = field(default_factory=list, repr=False)
+    _starts: list[int] = field(default_factory=lambda: [0], repr=False)
+    """For each turn, where in `_keys` its source blocks begin."""
+    _moves: dict[Key, tuple[_Move, ...]] = field(default_factory=dict, repr=False)
+    _moved: dict[int, tuple[Key, ...]] = field(default_factory=dict, repr=False)
+    _ledgers: dict[Key, Ledger] = field(default_factory=dict, repr=False)
+    _covered: dict[Key, int] = field(default_factory=dict, repr=False)
+
+    @property
+    def tokens(self) -> int:
+        """Calibrated size of the next request."""
+        return self.meter.tokens
+
+    @property
+    def open_calls(self) -> tuple[str, ...]:
+        """Calls of the last turn that have no result yet."""
+        return self.turns[-1].open_calls if self.turns else ()
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """Every source block of the session in its present form."""
+        return tuple(self._now(key) for key in self._keys)
+
+    @property
+    def ledgers(self) -> list[tuple[Key, Ledger]]:
+        """The ledgers that stand for something, in the order of what they cover."""
+        live = [(key, self._ledgers[key]) for key, count in self._covered.items() if count]
+        return sorted(live, key=lambda pair: (pair[1].first, pair[0]))
+
+    def item(self, seq: int, block: int = 0) -> Item | None:
+        """Return the source block at that place, None when there is none."""
+        return self._now((seq, block)) if (seq, block) in self._items else None
+
+    def exchanges(self) -> Iterator[Exchange]:
+        """Return the turns of the session in order; the first is what came before the first reply."""
+        ends = [*self._starts[1:], len(self._keys)]
+        for turn, (start, end) in enumerate(zip(self._starts, ends, strict=True)):
+            if start < end:
+                yield Exchange(turn, tuple(self._now(key) for key in self._keys[start:end]))
+
+    def covered(self, ledger: Key) -> tuple[Key, ...]:
+        """Return the keys of the source blocks for which the ledger stands."""
+        first, last = self._ledgers[ledger].first, self._ledgers[ledger].last
+        return tuple(key for key in self._between((first, 0), (last, 1 << 62)) if self._now(key).group == ledger)
+
+    def fork(self) -> Window:
+        """Return a copy to try a compaction, an undo or an epoch on; this window does not change."""
+        return replace(
+            self,
+            turns=[*self.turns[:-1], *(turn.copy() for turn in self.turns[-1:])],
+            seen=self.seen.copy(),
+            events=dict(self.events),
+            compactions=dict(self.compactions),
+            _items=dict(self._items),
+            _keys=list(self._keys),
+            _starts=list(self._starts),
+            _moves=dict(self._moves),
+            _moved=dict(self._moved),
+            _ledgers=dict(self._ledgers),
+            _covered=dict(self._covered),
+        )
+
+    def apply(self, event: Event) -> None:
+        """Take in the next event. Kinds of later versions are left alone."""
+        self.seq = event.seq
+        handler = getattr(self, f"_on_{event.kind}", None)
+        if handler is not None:
+            handler(event)
+
+    def _on_session(self, event: Event) -> None:
+        self.session = event.data["session"]
+
+    def _on_epoch(self, event: Event) -> None:
+        data = event.data
+        first = not self.epoch
+        self.epoch, self.epoch_seq, self.because = data["n"], event.seq, data["because"]
+        self.setup = Setup.of(data)
+        self.opening = tuple(map(Section.of, data["opening"]))
+        self.turns = [Turn(event.seq)]
+        self.meter = self.meter.opened(_fixed_cost(self.setup) + sum(estimate_part(s.part) for s in self.opening))
+        self.epoch_tokens = self.meter.tokens
+        for section in self.opening:
+            if section.label == "todo" and isinstance(section.part, TextPart):
+                self.todo = section.part.text
+        if first:
+            self._add(event)
+
+    def _on_message(self, event: Event) -> None:
+        data = event.data
+        if data["role"] == "assistant":
+            self.turn += 1
+            self._starts.append(len(self._keys))
+            calls = [block["id"] for block in data["content"] if block.get("type") == "tool_use"]
+            self.turns.append(Turn(event.seq, tuple(data["content"]), {call: [] for call in calls}))
+            self.meter = self.meter.replied(self._add(event))
+        else:
+            self._grow(event, Piece(event.seq, blocks=tuple(data["content"])))
+
+    def _on_observation(self, event: Event) -> None:
+        self.seen.see(event.data)
+        self._result(event)
+
+    def _on_shown(self, event: Event) -> None:
+        self.seen.read(event.data.get("reads", ()))
+        parts = event.data.get("parts", ())
+        if parts and "todo.md" in event.data.get("wrote", ()) and parts[0].get("text", "").startswith("<todo>"):
+            self.todo = parts[0]["text"]
+        self._result(event)
+
+    def _on_recite(self, event: Event) -> None:
+        self.todo = event.data["text"]
+        self._grow(event, Piece(event.seq, blocks=({"type": "text", "text": event.data["text"]},)))
+
+    def _on_changed(self, event: Event) -> None:
+        self._grow(event, Piece(event.seq, blocks=({"type": "text", "text": event.data["text"]},)))
+
+    def _on_usage(self, event: Event) -> None:
+        data = event.data
+        if data.get("purpose", "turn") != "turn":
+            return
+        names = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+        self.last_usage = Usage(*(data.get(name) or 0 for name in names))
+        self.meter = self.meter.bill(self.last_usage, data.get("model") or "")
+
+    def _on_compaction(self, event: Event) -> None:
+        self.compactions[event.seq] = True
+        for number, data in enumerate(event.data.get("ledgers", ())):
+            self._ledgers[event.seq, number] = Ledger.from_json(data)
+        touched: dict[Key, None] = {}
+        for move in event.data["moves"]:
+            form = _form_of(move)
+            if form is None:
+                continue
+            number = move.get("ledger")
+            made = _Move(event.seq, form, None if number is None else (event.seq, number))
+            for key in self._named(move["blocks"]):
+                self._set(key, (*self._moves.get(key, ()), made))
+                touched[key] = None
+        self._moved[event.seq] = tuple(touched)
+
+    def _on_undo(self, event: Event) -> None:
+        undone = event.data["compaction"]
+        if not self.compactions.get(undone):
+            return
+        self.compactions[undone] = False
+        for key in self._moved.pop(undone):
+            self._set(key, tuple(move for move in self._moves[key] if move.compaction != undone))
+
+    def _result(self, event: Event) -> None:
+        """Put what a call brought behind it; what answers no call of the last turn is kept and not shown."""
+        data = event.data
+        notice = data.get("notice") or ""
+        piece = Piece(event.seq, ({"type": "text", "text": notice},) if notice else (), sent(data))
+        call = data.get("call") or ""
+        if not call:
+            self._grow(event, piece)
+            return
+        cost = self._add(event)
+        if self.turns and call in self.turns[-1].results:
+            self.turns[-1].results[call].append(piece)
+            if data.get("is_error"):
+                self.turns[-1].failed.add(call)
+            self.meter = self.meter.grown(cost + _PER_TOOL)
+
+    def _grow(self, event: Event, piece: Piece) -> None:
+        # What comes before the first epoch is shown by its opening, and has its place in the transcript there.
+        if self.turns:
+            self.turns[-1].extras.append(piece)
+            self.meter = self.meter.grown(self._add(event))
+
+    def _add(self, event: Event) -> int:
+        """Enter the event's source blocks and return their estimated tokens."""
+        cost = 0
+        for item in items_of(event, self.turn):
+            self._items[item.key] = item
+            self._keys.append(item.key)
+            cost += item.tokens
+        self.events[event.seq] = event
+        return cost
+
+    def _now(self, key: Key) -> Item:
+        item = self._items[key]
+        moves = self._moves.get(key)
+        return replace(item, form=moves[-1].form, group=moves[-1].group) if moves else item
+
+    def _set(self, key: Key, moves: tuple[_Move, ...]) -> None:
+        for change, stack in ((-1, self._moves.get(key)), (1, moves)):
+            group = stack[-1].group if stack else None
+            if group is not None:
+                self._covered[group] = self._covered.get(group, 0) + change
+        if moves:
+            self._moves[key] = moves
+        else:
+            self._moves.pop(key, None)
+
+    def _named(self, blocks: Iterable[str]) -> Iterator[Key]:
+        for text in blocks:
+            for key in self._between(*block_range(text)):
+                if self._items[key].kind not in FIXED:
+                    yield key
+
+    def _between(self, first: Key, last: Key) -> list[Key]:
+        return self._keys[bisect_left(self._keys, first) : bisect_right(self._keys, last)]
+
+
+def fold(events: Iterable[Event]) -> Window:
+    """Return the window after `events`, the same as applying them one by one."""
+    window = Window()
+    for event in events:
+        window.apply(event)
+    return window
+
+
+def _form_of(move: Mapping[str, Any]) -> Form | None:
+    forms: dict[str, Form | None] = {"fold": move.get("form"), "to_full": "full", "summarise": "summary"}
+    return forms.get(move["move"])
+
+
+def _fixed_cost(setup: Setup) -> int:
+    tools: tuple[Block, ...] = setup.tools
+    return estimate_blocks(setup.system) + sum(_PER_TOOL + estimate(canonical(tool)) for tool in tools)
