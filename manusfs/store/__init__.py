@@ -16,11 +16,26 @@ if TYPE_CHECKING:
         SessionRow,
         Text,
     )
+    from manusfs.store.observations import Committed, Draft, Observations, Staged
 
-__all__ = ["Index", "MessageRow", "NoteRow", "ObservationRow", "RefRow", "Segment", "SessionRow", "Text"]
+__all__ = [
+    "Committed",
+    "Draft",
+    "Index",
+    "MessageRow",
+    "NoteRow",
+    "ObservationRow",
+    "Observations",
+    "RefRow",
+    "Segment",
+    "SessionRow",
+    "Staged",
+    "Text",
+]
 
 # Imported when first asked for: `manusfs --help` needs none of it, and reading a span not all.
 _HOMES = dict.fromkeys(__all__, "manusfs.store.index_rows") | {"Index": "manusfs.store.index"}
+_HOMES |= dict.fromkeys(("Committed", "Draft", "Observations", "Staged"), "manusfs.store.observations")
 
 
 def __getattr__(name: str) -> Any:
