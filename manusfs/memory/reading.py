@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from manusfs.records import BLOCK_BYTES, Meta, Span, sha256_hex
+from manusfs.records import BLOCK_BYTES, FileMeta, Meta, Span, sha256_hex
+from manusfs.store.lines import line_of, line_span
 
 __all__ = ["Reading", "State", "Text", "block_reader", "decoded", "line_range", "reading"]
 
@@ -88,35 +89,22 @@ class Text:
         if chars is not None:
             last = min(last, self.border(start + 4 * max(chars, 1)))
         if last <= start < stop:
-            return Span(start, min(stop, start + self._width(start)))
+            return Span(start, min(stop, self._next_border(start)))
         if chars is not None and last - start > max(chars, 1):
             last = start + _bytes_of(self.read(Span(start, last)), max(chars, 1))
         return Span(start, last)
 
     def line_of(self, offset: int) -> int:
-        """Return the number of the line that holds `offset`, from 1."""
-        offset = min(offset, self.total)
-        block = offset // BLOCK_BYTES
-        before = sum(self.newlines[:block])
-        start = block * BLOCK_BYTES
-        return 1 + before + (self.read(Span(start, offset)).count(b"\n") if offset > start else 0)
+        """Return the number of the line that holds `offset`, from 1; behind the end it is the last line's."""
+        return line_of(self._file, self.read, offset) if self.total else 1
 
-    def line_start(self, line: int) -> int:
-        """Return the offset at which line `line` begins; behind the last line that is the end."""
-        wanted = line - 1
-        if wanted <= 0:
-            return 0
-        for block, count in enumerate(self.newlines):
-            if wanted > count:
-                wanted -= count
-                continue
-            start = block * BLOCK_BYTES
-            data = self.read(Span(start, min(self.total, start + BLOCK_BYTES)))
-            at = -1
-            for _ in range(wanted):
-                at = data.index(b"\n", at + 1)
-            return start + at + 1
-        return self.total
+    def line_span(self, first: int, last: int) -> Span:
+        """Return the span of the lines `first` to `last`, both included; behind the last line it is empty."""
+        return line_span(self._file, self.read, first, last)
+
+    @property
+    def _file(self) -> FileMeta:
+        return FileMeta("", self.total, "", (), self.newlines)
 
     def lines(self, span: Span) -> str:
         """Return `first-last`, the lines that `span` touches; empty for an empty span."""
@@ -124,9 +112,8 @@ class Text:
             return ""
         return f"{self.line_of(span.start)}-{self.line_of(span.end - 1)}"
 
-    def _width(self, start: int) -> int:
-        first = self.read(Span(start, start + 1))[0]
-        return min(_length(first), self.total - start)
+    def _next_border(self, start: int) -> int:
+        return next(at for at in range(start + 1, self.total + 1) if self.border(at) == at)
 
 
 @dataclass(frozen=True, slots=True)

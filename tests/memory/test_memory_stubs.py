@@ -78,7 +78,8 @@ def test_a_small_text_stands_whole_and_says_its_span() -> None:
     assert part.form == "whole"
     assert text == (
         f'<observation ref="obs:{meta.id}" kind="web" url="{URL}" path="{meta.folder}" bytes="10" '
-        f'tokens="{meta.tokens}" sha256="{meta.raw_sha256[:8]}" views="text" pages="">\ntitle: The long span\ntext 0-10:\nOne line.\n\n'
+        f'tokens="{meta.tokens}" '
+        f'sha256="{meta.raw_sha256[:8]}" views="text" pages="">\ntitle: The long span\ntext 0-10:\nOne line.\n\n'
         "</observation>"
     )
 
