@@ -60,7 +60,16 @@ class OfflineModel:
 
     def _next(self, seen: Seen, tools: set[str]) -> _Step | None:
         questions = split_task(seen.task)
-        steps = (self._plan, self._fetch, self._search, self._read, self._deepen, self._browse, self._note)
+        steps = (
+            self._plan,
+            self._fetch,
+            self._search,
+            self._read,
+            self._deepen,
+            self._inside,
+            self._browse,
+            self._note,
+        )
         for step in steps:
             found = step(seen, questions)
             if found is not None and found.calls:
@@ -72,7 +81,7 @@ class OfflineModel:
     def _plan(self, seen: Seen, questions: Sequence[Question]) -> _Step | None:
         if any(seen.made("todo")):
             return None
-        urls = _urls(seen.task)
+        urls = _given(seen)
         items = [f"[ ] fetch {url}" for url in urls] + [f"[ ] find out: {question.text}" for question in questions]
         listed = "\n".join(f"{n}. {question.text}" for n, question in enumerate(questions, 1))
         text = f"{WHAT_IT_IS}\n\nI split the task into:\n{listed}"
@@ -80,19 +89,21 @@ class OfflineModel:
         return _Step(text, calls + [_fetch(url, questions) for url in urls if url not in seen.fetched])
 
     def _fetch(self, seen: Seen, questions: Sequence[Question]) -> _Step | None:
-        left = [url for url in _urls(seen.task) if url not in seen.fetched]
+        left = [url for url in _given(seen) if url not in seen.fetched]
         return _Step(f"Fetching {len(left)} more sources.", [_fetch(url, questions) for url in left]) if left else None
 
     def _search(self, seen: Seen, questions: Sequence[Question]) -> _Step | None:
-        left = [question for question in questions if seen.hits(question.query) is None]
+        made = {query for query, within, _ in seen.searches() if not within}
+        left = [question for question in questions if question.query not in made]
         calls = [("search", {"query": question.query, "limit": 10}) for question in left]
         return _Step("Searching what was stored.", calls)
 
     def _read(self, seen: Seen, questions: Sequence[Question]) -> _Step | None:
         wanted: list[Hit] = []
         for question in questions:
-            for query in (question.query, *_wider(seen, question)):
-                wanted.extend((seen.hits(query) or [])[:HITS_A_QUESTION])
+            for query, _, hits in seen.searches():
+                if query == question.query or query.startswith(f"{question.query} "):
+                    wanted.extend(hits[:HITS_A_QUESTION])
         calls = []
         for ref, start, end in _windows([hit for hit in wanted if not seen.covered(hit)]):
             calls.append(("read", {"ref": ref, "offset": start, "limit": end - start}))
@@ -109,8 +120,18 @@ class OfflineModel:
                     calls.append(("search", {"query": _join(support.question.query, extra), "limit": 10}))
         return _Step("Too little support for some questions: searching with words from the sources themselves.", calls)
 
+    def _inside(self, seen: Seen, questions: Sequence[Question]) -> _Step | None:
+        asked = {(query, within) for query, within, _ in seen.searches()}
+        calls: list[tuple[str, dict[str, Any]]] = []
+        for ref in seen.brought_later():
+            for support in _supports(Evidence(seen), questions):
+                query = support.question.query
+                if support.level != "high" and (query, ref) not in asked:
+                    calls.append(("search", {"query": query, "within": ref, "limit": 5}))
+        return _Step("Searching the pages that were followed.", calls)
+
     def _browse(self, seen: Seen, questions: Sequence[Question]) -> _Step | None:
-        given = _urls(seen.task)
+        given = _given(seen)
         followed = [url for url in seen.fetched if url not in given]
         left = self.max_pages - len(followed)
         weak = [
@@ -129,7 +150,6 @@ class OfflineModel:
         if not urls:
             return None
         calls: list[tuple[str, dict[str, Any]]] = [_fetch(url, weak) for url in urls]
-        # What is new has to be searched too: the same question in other words is another search.
         return _Step(f"Following {len(urls)} links that may hold what is missing.", calls)
 
     def _note(self, seen: Seen, questions: Sequence[Question]) -> _Step | None:
@@ -137,7 +157,7 @@ class OfflineModel:
             return None
         supports = _supports(Evidence(seen), questions)
         path = f"notes/findings/{sha256_hex(seen.task.encode('utf-8'))[:8]}.md"
-        done = [f"[x] fetch {url}" for url in _urls(seen.task)]
+        done = [f"[x] fetch {url}" for url in _given(seen)]
         found = [f"[{'x' if s.level != 'none' else ' '}] find out: {s.question.text}" for s in supports]
         return _Step(
             "Writing down what was found.",
@@ -164,8 +184,8 @@ def _tell(on_delta: Callable[[Delta], None] | None, text: str) -> None:
         on_delta(Delta("text", text))
 
 
-def _urls(task: str) -> list[str]:
-    return list(dict.fromkeys(_URL.findall(task)))
+def _given(seen: Seen) -> list[str]:
+    return list(dict.fromkeys([*seen.named, *_URL.findall(seen.task)]))
 
 
 def _fetch(url: str, questions: Sequence[Question]) -> tuple[str, dict[str, Any]]:
@@ -182,8 +202,7 @@ def _join(query: str, extra: Sequence[str]) -> str:
 
 def _wider(seen: Seen, question: Question) -> list[str]:
     """Return the wider queries that were already made for `question`."""
-    queries = (str(call.arguments.get("query", "")) for call in seen.made("search"))
-    return [query for query in queries if query.startswith(f"{question.query} ")]
+    return [query for query, _, _ in seen.searches() if query.startswith(f"{question.query} ")]
 
 
 def _windows(hits: Sequence[Hit]) -> list[tuple[str, int, int]]:

@@ -22,6 +22,7 @@ _LEDGER = re.compile(r"<ledger [^>\n]*>\n(.*?)\n</ledger>", re.DOTALL)
 _LEDGER_LINE = re.compile(r'^([0-9a-f]{12,64}) (\S+) "([^"]*)"', re.MULTILINE)
 _WHOLE = re.compile(r"^text (\d+)-(\d+):\n", re.MULTILINE)
 _OMITTED = re.compile(r"\n?…\[OMITTED (\d+)-(\d+): [^\n]*\]…\n?")
+_NAMED = re.compile(r"^The user named these sources; fetch them with web_fetch:\n((?:\* \S+\n?)+)", re.MULTILINE)
 _USER = re.compile(r"<user_message[^>\n]*>\n(.*?)\n</user_message>", re.DOTALL)
 
 
@@ -76,6 +77,8 @@ class Seen:
     """Everything that the request shows, in order."""
 
     task: str = ""
+    named: list[str] = field(default_factory=list)
+    """URLs that the user gave as sources."""
     sources: dict[str, Source] = field(default_factory=dict)
     texts: list[Text] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
@@ -87,12 +90,21 @@ class Seen:
         """Yield the calls of the tool `name` since the newest user message."""
         return (call for call in self.calls if call.name == name)
 
-    def hits(self, query: str) -> list[Hit] | None:
-        """Return what the search for `query` found, None when it was not made."""
+    def searches(self) -> Iterator[tuple[str, str, list[Hit]]]:
+        """Yield the query of each search, the ref that it was held to or "", and what it found."""
         for call in self.made("search"):
-            if call.arguments.get("query") == query:
-                return [hit for attributes, _ in _HIT.findall(call.result) if (hit := _hit(attributes)) is not None]
-        return None
+            hits = [hit for attributes, _ in _HIT.findall(call.result) if (hit := _hit(attributes)) is not None]
+            yield str(call.arguments.get("query", "")), str(call.arguments.get("within", "")), hits
+
+    def brought_later(self) -> list[str]:
+        """Return the refs of the pages that were fetched after the first search."""
+        refs: list[str] = []
+        searched = False
+        for call in self.calls:
+            searched = searched or call.name == "search"
+            if searched and call.name == "web_fetch" and not call.failed:
+                refs.extend(_read_attributes(raw).get("ref", "") for raw, _ in _OBSERVATION.findall(call.result))
+        return refs
 
     def matches(self) -> Iterator[tuple[str, str]]:
         """Yield the ref and the text of each line that `grep` showed."""
@@ -143,6 +155,8 @@ def _texts(content: str | Sequence[Block]) -> Iterator[str]:
 
 
 def _take_task(seen: Seen, text: str) -> None:
+    for lines in _NAMED.findall(text):
+        seen.named.extend(html.unescape(line[2:]) for line in lines.splitlines())
     for wording in _USER.findall(text):
         seen.task = html.unescape(wording)
         seen.calls = []
