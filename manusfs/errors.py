@@ -166,8 +166,12 @@ class Interrupted(ManusfsError):
 
 
 class ToolError(Exception):
-    """A tool's failure as the model reads it; `retry` says whether another argument could help."""
+    """A tool's failure as the model reads it: what went wrong, and in `hint` what to do next.
 
-    def __init__(self, message: str, *, retry: bool = True) -> None:
+    `retry` says whether another argument could help.
+    """
+
+    def __init__(self, message: str, *, retry: bool = True, hint: str = "") -> None:
         super().__init__(message)
         self.retry = retry
+        self.hint = hint
