@@ -7,14 +7,24 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from manusfs.errors import ManusfsError, StorageError
 from manusfs.records import Meta
 from manusfs.store import index_file
-from manusfs.store.index_rows import MessageRow, NoteRow, ObservationRow, RefRow, SessionRow, Text, checked
+from manusfs.store.index_rows import (
+    Forget,
+    MessageRow,
+    NoteRow,
+    ObservationRow,
+    RefRow,
+    Seen,
+    SessionRow,
+    Text,
+    checked,
+)
 
 if TYPE_CHECKING:
     from manusfs.workspace.folder import Folder
@@ -28,7 +38,7 @@ _FLUSH_ROWS = 4_096
 _FLUSH_BYTES = 4 << 20
 _TRIES = 5
 
-Pending = tuple[ObservationRow | NoteRow | SessionRow | MessageRow | RefRow, tuple[Text, ...]]
+Queued = ObservationRow | NoteRow | SessionRow | MessageRow | RefRow | Forget | Seen
 
 
 class Index:
@@ -46,7 +56,7 @@ class Index:
         self._identity: tuple[int, int] | None = None
         self._writable = False
         self._thorough = False
-        self._pending: list[Pending] = []
+        self._pending: list[tuple[Queued, tuple[Text, ...]]] = []
         self._pending_rows = 0
         self._pending_bytes = 0
         self.needs_rebuild = False
@@ -65,6 +75,15 @@ class Index:
     def add_note(self, row: NoteRow, texts: Iterable[Text] = ()) -> None:
         """Queue a note or report as it is now; what was indexed of it before is no longer found."""
         self._queue(row, tuple(texts))
+
+    def forget_note(self, path: str) -> None:
+        """Queue that a note or report is gone."""
+        self._queue(Forget(path), ())
+
+    def note_orders(self, orders: Mapping[str, int]) -> None:
+        """Queue the newest order of observations, as their transcripts tell it."""
+        for id, order in orders.items():
+            self._queue(Seen(id, order), ())
 
     def add_message(self, row: MessageRow, texts: Iterable[Text] = ()) -> None:
         """Queue a transcript block."""
@@ -210,7 +229,7 @@ class Index:
 
     # -- the file
 
-    def _queue(self, row: Any, texts: tuple[Text, ...]) -> None:
+    def _queue(self, row: Queued, texts: tuple[Text, ...]) -> None:
         with self._lock:
             self._pending.append((row, texts))
             self._pending_rows += 1 + sum(len(text.lengths) for text in texts)

@@ -13,7 +13,19 @@ from typing import Any, NamedTuple, TypeVar
 
 from manusfs.records import Meta
 
-__all__ = ["MessageRow", "NoteRow", "ObservationRow", "RefRow", "Segment", "SessionRow", "Text", "checked", "checksum"]
+__all__ = [
+    "Forget",
+    "MessageRow",
+    "NoteRow",
+    "ObservationRow",
+    "RefRow",
+    "Seen",
+    "Segment",
+    "SessionRow",
+    "Text",
+    "checked",
+    "checksum",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +117,19 @@ class RefRow:
 
     target: str
     place: str
+
+
+class Forget(NamedTuple):
+    """A note that is gone."""
+
+    path: str
+
+
+class Seen(NamedTuple):
+    """An observation was seen again, at `order`."""
+
+    id: str
+    order: int
 
 
 class Text(NamedTuple):

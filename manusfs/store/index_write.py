@@ -5,10 +5,22 @@ from __future__ import annotations
 import sqlite3
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import Any
 
-from manusfs.store.index_rows import MessageRow, NoteRow, ObservationRow, RefRow, Segment, SessionRow, Text, checksum
+from manusfs.store.index_rows import (
+    Forget,
+    MessageRow,
+    NoteRow,
+    ObservationRow,
+    RefRow,
+    Seen,
+    Segment,
+    SessionRow,
+    Text,
+    checked,
+    checksum,
+)
 
 __all__ = ["count_up", "raise_to", "read_segment", "write"]
 
@@ -30,10 +42,15 @@ def write(connection: sqlite3.Connection, rows: Iterable[tuple[Any, tuple[Text, 
     bodies: list[tuple[int, str, str]] = []
     first = start = _counter(connection, "chunk") + 1
     for row, texts in rows:
-        if isinstance(row, ObservationRow):
-            row = _with_greatest_order(connection, row, by_table.get(ObservationRow, {}).get(row.id))
-        elif isinstance(row, NoteRow):
-            connection.execute("DELETE FROM chunks WHERE owner = ?", (row.path,))
+        if isinstance(row, Forget | NoteRow):
+            _forget(connection, row.path, by_table)
+        if isinstance(row, Forget):
+            continue
+        known = by_table.setdefault(ObservationRow, {})
+        if isinstance(row, Seen | ObservationRow):
+            row = _newest(connection, row, known.get(row.id))
+        if row is None:
+            continue
         values = astuple(row)
         key = values[:2] if isinstance(row, RefRow) else values[0]
         by_table.setdefault(type(row), {})[key] = values
@@ -65,9 +82,10 @@ def raise_to(connection: sqlite3.Connection, name: str, value: int) -> None:
 def read_segment(values: Sequence[Any]) -> Segment | None:
     """Return the segment that a row of `chunks` tells, or None when it fails its check."""
     *row, crc = values
-    if checksum(row) != crc or len(row[5]) != 2 * row[1]:
+    first, count, owner, view, start, lengths = row
+    if checksum(row) != crc or len(lengths) != 2 * count:
         return None
-    return Segment(*row[:5], struct.unpack(f"<{row[1]}H", row[5]))
+    return Segment(first, count, owner, view, start, struct.unpack(f"<{count}H", lengths))
 
 
 def _counter(connection: sqlite3.Connection, name: str) -> int:
@@ -75,17 +93,26 @@ def _counter(connection: sqlite3.Connection, name: str) -> int:
     return int(found[0]) if found else 0
 
 
-def _with_greatest_order(
-    connection: sqlite3.Connection, row: ObservationRow, queued: tuple[Any, ...] | None
-) -> ObservationRow:
-    names = ObservationRow.__slots__
-    at = names.index("latest_order")
-    stored = queued or connection.execute("SELECT * FROM observations WHERE id = ?", (row.id,)).fetchone()
-    if stored is None or (queued is None and checksum(stored[:-1]) != stored[-1]) or stored[at] <= row.latest_order:
-        return row
-    values = list(astuple(row))
-    values[at] = stored[at]
-    return ObservationRow(*values)
+def _newest(
+    connection: sqlite3.Connection, row: ObservationRow | Seen, queued: tuple[Any, ...] | None
+) -> ObservationRow | None:
+    """Return the row with the greater of its order and the one that is known; None for an unknown one that was seen."""
+    stored = None if queued is None else ObservationRow(*queued)
+    if stored is None:
+        found = connection.execute("SELECT * FROM observations WHERE id = ?", (row.id,)).fetchone()
+        stored = checked(ObservationRow, found) if found else None
+    order = row.order if isinstance(row, Seen) else row.latest_order
+    newest = stored if isinstance(row, Seen) else row
+    if newest is None:
+        return None
+    return replace(newest, latest_order=max(order, stored.latest_order if stored is not None else 0))
+
+
+def _forget(connection: sqlite3.Connection, path: str, by_table: dict[type, dict[Any, tuple[Any, ...]]]) -> None:
+    # The full-text rows stay behind without a place: a contentless table forgets only what it is told word for word.
+    by_table.get(NoteRow, {}).pop(path, None)
+    for table, column in (("notes", "path"), ("chunks", "owner"), ("refs", "place")):
+        connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (path,))  # noqa: S608 - our own names
 
 
 def _has(connection: sqlite3.Connection, text: Text) -> bool:
@@ -114,5 +141,7 @@ def _write_text(connection: sqlite3.Connection, text: Text, first: int, bodies: 
 
 def _replace(connection: sqlite3.Connection, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
     full = [(*row, checksum(row)) for row in rows]
+    if not full:
+        return
     marks = ", ".join("?" * len(full[0]))
     connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", full)  # noqa: S608 - our own names

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 __all__ = ["MOST", "TARGET", "Chunk", "chunks"]
@@ -74,7 +75,7 @@ def _pieces(data: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _cut(data: bytes, start: int, target: int) -> int:
-    """Return where the passage from `start` ends: a paragraph's end near `target`, else a line's, a sentence's, a word's."""
+    """Return where the passage from `start` ends: with a paragraph near `target`, else a line, a sentence, a word."""
     low, aim, high = start + target // 2, start + target, start + MOST
     for mark in (b"\n\n", b"\n"):
         at = data.rfind(mark, low, aim)
@@ -142,7 +143,7 @@ def _turns(data: bytes) -> list[int]:
         return []
     names = [match[1] for match in marks]
     lines = sum(1 for line in sample.split(b"\n") if line.strip())
-    changes = sum(1 for one, two in zip(names, names[1:], strict=False) if one != two)
+    changes = sum(1 for one, two in pairwise(names) if one != two)
     spoken = (marks[-1].start() - marks[0].start()) / (len(marks) - 1)
     if len(marks) * 2 < lines or len(set(names)) > max(2, len(names) // 5) or changes * 2 < len(names) or spoken < 45:
         return []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import pairwise
 
 __all__ = ["CJK", "fold", "fold_with_map", "index_text"]
 
@@ -69,7 +70,7 @@ def fold_with_map(text: str) -> tuple[str, list[int] | None]:
 def _pairs(match: re.Match[str]) -> str:
     run = match[0]
     # The last character stands alone too, so that every character begins a token and `x*` finds it.
-    return f" {' '.join([one + two for one, two in zip(run, run[1:], strict=False)])} {run[-1]} "
+    return f" {' '.join([one + two for one, two in pairwise(run)])} {run[-1]} "
 
 
 def _with_parts(text: str) -> str:

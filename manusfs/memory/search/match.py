@@ -12,8 +12,8 @@ from manusfs.memory.search.query import Term
 __all__ = ["Matcher"]
 
 _SUFFIXES = (
-    "ationally ational ations ation izing ized izes ements ement ments ment ingly edly ness ings ing ied ies ers er ed es"
-    " ly s y e"
+    "ationally ational ations ation izing ized izes ements ement ments ment ingly edly ness ings ing ied ies ers er ed"
+    " es ly s y e"
 ).split()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from manusfs.memory.search.fold import CJK, fold
 from manusfs.memory.search.stopwords import STOP_PAIRS, stop_words
@@ -185,7 +186,7 @@ def _of_word(word: str, *, all_pairs: bool = False) -> Iterator[Term]:
 def _of_run(run: str, *, all_pairs: bool) -> Iterator[Term]:
     if len(run) == 1:
         yield Term(f'"{run}" *', (run,), cjk=True)
-    for one, two in zip(run, run[1:], strict=False):
+    for one, two in pairwise(run):
         if all_pairs or one + two not in STOP_PAIRS:
             yield Term(f'"{one}{two}"', (one + two,), cjk=True)
 
@@ -196,7 +197,7 @@ def _phrase(text: str) -> Term | None:
     pieces = _PIECE.findall(fold(text))[:64]
     for at, piece in enumerate(pieces):
         if _CJK_ONLY.match(piece) and len(piece) > 1:
-            tokens += [one + two for one, two in zip(piece, piece[1:], strict=False)]
+            tokens += [one + two for one, two in pairwise(piece)]
             if at < len(pieces) - 1:
                 tokens.append(piece[-1])
         else:

@@ -50,6 +50,7 @@ def stop_words(words: Collection[str]) -> frozenset[str]:
 
 STOP_PAIRS = frozenset(
     "什么 怎么 多少 哪些 哪个 哪里 如何 为何 为什 是否 请问 这个 那个 以及 及其 关于 对于 根据 其中 有关 "
-    "什麼 怎麼 哪裡 為何 為什 這個 那個 關於 對於 根據 です ます した して から まで には では この その どの とは".split()
+    "什麼 怎麼 哪裡 為何 為什 這個 那個 關於 對於 根據"
+    " です ます した して から まで には では この その どの とは".split()
 )
 """Chinese and Japanese pairs that only ask or join."""

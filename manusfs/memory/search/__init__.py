@@ -1,0 +1,7 @@
+"""Finding things again: ranked search, grep and listings over everything that the workspace ever saw."""
+
+from manusfs.memory.search.hits import Hit, Hits
+from manusfs.memory.search.passages import passages
+from manusfs.memory.search.search import Search
+
+__all__ = ["Hit", "Hits", "Search", "passages"]

@@ -1,0 +1,163 @@
+"""One search, from a parsed query to hits: ranked by the index, cut from the tree, filtered, without repetitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from manusfs.errors import ManusfsError
+from manusfs.memory.reading import decoded
+from manusfs.memory.search.chunk import Chunk
+from manusfs.memory.search.hits import Hit, Hits
+from manusfs.memory.search.match import Matcher
+from manusfs.memory.search.passages import window
+from manusfs.memory.search.query import Filters, Query
+from manusfs.memory.search.rank import ranked
+from manusfs.memory.search.same import Repetitions
+from manusfs.memory.search.texts import Body, Texts
+from manusfs.records import ObsRef, PathRef, Span, parse_ref
+from manusfs.store import index_find
+
+if TYPE_CHECKING:
+    from manusfs.store import Index, Segment
+
+__all__ = ["SNIPPET_CHARS", "find"]
+
+SNIPPET_CHARS = 700
+"""Most characters of a snippet (OC-13): the least information first, `read` gives the rest."""
+
+_FIRST = 400
+_MOST = 100_000
+_BATCH = 24
+
+
+def find(index: Index, texts: Texts, query: Query, limit: int) -> Hits:
+    """Return up to `limit` hits, best first; when there are none, the note says why."""
+    if not query.expression:
+        return Hits(note="The query names nothing to look for: give a word, a name or a number.")
+    low, high = _bounds(index, query.filters)
+    if high < low:
+        return Hits(note=f"Nothing is indexed of {query.filters.within!r}.")
+    most = max(_FIRST, 20 * limit)
+    while True:
+        order, more = ranked(index, query, most, low, high)
+        search = _Search(index, texts, query)
+        hits = search.hits(order, limit)
+        if len(hits) >= limit or not more or most >= _MOST or not query.filters:
+            break
+        most *= 8
+    return Hits(hits, search.note(len(hits), bool(order)))
+
+
+class _Search:
+    def __init__(self, index: Index, texts: Texts, query: Query) -> None:
+        self._index = index
+        self._texts = texts
+        self._query = query
+        self._matcher = Matcher(query.wanted)
+        self._unreadable = 0
+
+    def hits(self, order: list[tuple[int, float]], limit: int) -> list[Hit]:
+        kept = Repetitions()
+        found: list[Hit] = []
+        for hit in self._candidates(order):
+            at = kept.place(hit.snippet)
+            if at is None:
+                if len(found) >= limit:
+                    break
+                found.append(hit)
+            elif at < len(found) and len(found[at].also) < 8:
+                found[at] = replace(found[at], also=(*found[at].also, hit.ref))
+        return found
+
+    def note(self, hits: int, matched: bool) -> str:
+        if self._unreadable:
+            return f"{self._unreadable} passages could not be read or are damaged: run `manusfs verify`."
+        if hits:
+            return ""
+        if matched and self._query.filters:
+            return "There are matches, but none that the filters let through."
+        return "No passage holds these words. Try other words, fewer of them, or grep for an exact text."
+
+    def _candidates(self, order: list[tuple[int, float]]) -> Iterator[Hit]:
+        for at in range(0, len(order), _BATCH):
+            batch = order[at : at + _BATCH]
+            places = index_find.segments(self._index, [number for number, _ in batch])
+            for number, score in batch:
+                if number in places:
+                    hit = self._hit(number, places[number], score)
+                    if hit is not None:
+                        yield hit
+
+    def _hit(self, number: int, segment: Segment, score: float) -> Hit | None:
+        at = number - segment.first
+        start = segment.start + sum(segment.lengths[:at])
+        span = Span(start, start + segment.lengths[at])
+        try:
+            body = self._texts.body(segment.owner, segment.view)
+            if span.end > body.size or not _passes(body, self._query.filters):
+                return None
+            span, snippet = self._snippet(body, span)
+            lines = body.line_of(span.start), body.line_of(max(span.start, span.end - 1))
+        except ManusfsError:
+            self._unreadable += 1
+            return None
+        if not snippet.strip():
+            return None
+        ref = _ref(segment, span)
+        return Hit(ref, body.path, body.url, body.title, score, snippet, *lines, kind=body.kind)
+
+    def _snippet(self, body: Body, span: Span) -> tuple[Span, str]:
+        data = body.read(span)
+        inner = window(data, Chunk(0, len(data), ""), self._matcher, SNIPPET_CHARS)
+        cut = data[inner.start : inner.end]
+        left, right = len(cut) - len(cut.lstrip()), len(cut.rstrip())
+        if left < right:
+            inner, cut = Span(inner.start + left, inner.start + right), cut[left:right]
+        return Span(span.start + inner.start, span.start + inner.end), decoded(cut)
+
+
+def _ref(segment: Segment, span: Span) -> str:
+    view = "" if segment.view == "text" else f"/{segment.view}"
+    # A file that people edit has no lasting span: the lines say where, and the path is what `read` takes.
+    return f"{segment.owner}{view}@{span}" if ":" in segment.owner[:4] else segment.owner
+
+
+def _bounds(index: Index, filters: Filters) -> tuple[int, int]:
+    """Return the least and the greatest chunk number that `within` leaves; of a folder, all (it is a filter then)."""
+    if not filters.within:
+        return 0, 1 << 62
+    owner, view = _owner(filters.within)
+    segments = index_find.ranges(index, owner, view)
+    if segments:
+        return segments[0].first, segments[-1].first + segments[-1].chunks - 1
+    return (0, 1 << 62) if not owner.startswith("obs:") else (1, 0)
+
+
+def _owner(within: str) -> tuple[str, str | None]:
+    try:
+        ref = parse_ref(within)
+    except ManusfsError:
+        return within, None
+    if isinstance(ref, ObsRef):
+        return f"obs:{ref.id}", ref.view if ref.view == "full" else None
+    return (ref.path.rstrip("/"), None) if isinstance(ref, PathRef) else (str(replace(ref, span=None)), None)
+
+
+def _passes(body: Body, filters: Filters) -> bool:
+    if filters.kinds and body.kind not in filters.kinds:
+        return False
+    if filters.hosts and not any(body.host == host or body.host.endswith(f".{host}") for host in filters.hosts):
+        return False
+    if filters.sessions and body.session not in filters.sessions:
+        return False
+    if filters.after and not body.created >= filters.after:
+        return False
+    if filters.before and not (body.created and body.created < filters.before):
+        return False
+    within = filters.within
+    if within and ":" not in within[:4]:
+        place = within.removeprefix("./").rstrip("/")
+        return body.path == place or body.path.startswith(f"{place}/")
+    return not within.startswith("msg:") or body.kind == "message"

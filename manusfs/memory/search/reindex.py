@@ -1,0 +1,252 @@
+"""Filling the index: one observation, note or transcript at a time, all of them, or what is missing or changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from manusfs.errors import ManusfsError
+from manusfs.memory.search.chunk import chunks
+from manusfs.memory.search.fold import index_text
+from manusfs.memory.search.texts import Observed
+from manusfs.records import Event, Meta, sha256_hex
+from manusfs.session import sessions
+from manusfs.session.lines import scan
+from manusfs.store import MessageRow, NoteRow, SessionRow, Text
+from manusfs.workspace import template_dir
+
+if TYPE_CHECKING:
+    from manusfs.store import Index
+    from manusfs.workspace import Folder
+
+__all__ = ["Counts", "Stored", "add_observation", "greatest_order", "rebuild", "refresh", "texts_of"]
+
+NOTE_PLACES = ("notes", "reports")
+
+_NOTE_MAX = 4 << 20
+_MESSAGE_MIN = 20
+_SUFFIXES = (".md", ".txt", ".markdown", ".csv", ".json")
+_REF = re.compile(r"obs:[0-9a-f]{12,64}")
+Progress = Callable[[int, int], None]
+
+
+class Stored(Observed, Protocol):
+    """What filling needs of `store.Observations`."""
+
+    def ids(self) -> Iterable[str]:
+        """Return the ids of all observations in the tree."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What was added to the index, and what could not be."""
+
+    observations: int = 0
+    notes: int = 0
+    messages: int = 0
+    unreadable: tuple[str, ...] = ()
+    """Ids and paths that could not be read; `manusfs verify` says more."""
+
+
+def texts_of(meta: Meta, bodies: Mapping[str, bytes]) -> Iterator[Text]:
+    """Yield what the index gets of an observation; of the full view only the passages that the reading view lacks."""
+    known: set[str] = set()
+    for view in ("text", "full"):
+        data = bodies.get(view)
+        if not data:
+            continue
+        parts = chunks(data, meta.pages if view == "text" else ())
+        raw = [data[part.start : part.end].decode("utf-8", "replace") for part in parts]
+        found: list[str | None] = [index_text(text) for text in raw]
+        if view == "text" and "full" in bodies:
+            known.update(line for text in raw for line in _lines(text))
+        elif view == "full":
+            found = [body if _is_new(text, known) else None for text, body in zip(raw, found, strict=True)]
+        heads = [index_text(part.head) if part.head else "" for part in parts]
+        title = _title(meta) if view == "text" or "text" not in bodies else ""
+        yield Text(f"obs:{meta.id}", view, [part.end - part.start for part in parts], found, heads, title)
+
+
+def add_observation(index: Index, meta: Meta, order: int, bodies: Mapping[str, bytes]) -> None:
+    """Queue an observation with its views' bytes; without bodies only the new order of one that is known."""
+    index.add_observation(meta, order, tuple(texts_of(meta, bodies)))
+
+
+def rebuild(folder: Folder, observations: Stored, index: Index, progress: Progress | None = None) -> Counts:
+    """Make the index anew from the tree and the transcripts and return what it holds."""
+    index.reset()
+    counts = refresh(folder, observations, index, progress)
+    index.rebuilt()
+    return counts
+
+
+def refresh(folder: Folder, observations: Stored, index: Index, progress: Progress | None = None) -> Counts:
+    """Add what tree and transcripts have and the index has not, and what changed in notes; return the counts."""
+    messages, orders = _add_sessions(folder, index)
+    ids = index.missing(observations.ids())
+    unreadable = []
+    for done, id in enumerate(ids, 1):
+        try:
+            meta = observations.meta(id)
+            bodies = {view: observations.read(id, view) for view in meta.views}
+        except ManusfsError:
+            unreadable.append(f"obs:{id}")
+            continue
+        add_observation(index, meta, orders.get(id, 0), bodies)
+        if progress is not None:
+            progress(done, len(ids))
+    notes = refresh_notes(folder, index)
+    index.flush()
+    return Counts(len(ids) - len(unreadable), notes, messages, tuple(unreadable))
+
+
+def refresh_notes(folder: Folder, index: Index) -> int:
+    """Index the notes and reports that are new or changed, forget those that are gone; return how many changed."""
+    known = index.notes()
+    seen, changed = set(), 0
+    for path, size, mtime_ns in _note_files(folder):
+        seen.add(path)
+        row = known.get(path)
+        if row is not None and (row.size, row.mtime_ns) == (size, mtime_ns):
+            continue
+        try:
+            data = folder.root.read(path)
+        except ManusfsError:
+            continue
+        digest = sha256_hex(data)
+        row = NoteRow(path, mtime_ns, size, digest)
+        index.add_note(row, () if _is_template(path, data) else _note_texts(path, data))
+        index.add_refs(path, sorted(set(_REF.findall(data.decode("utf-8", "replace")))))
+        changed += 1
+    for path in known.keys() - seen:
+        index.forget_note(path)
+        changed += 1
+    return changed
+
+
+def refresh_sessions(folder: Folder, index: Index) -> int:
+    """Index what transcripts have grown by since; return how many messages that were."""
+    return _add_sessions(folder, index)[0]
+
+
+def greatest_order(folder: Folder) -> int:
+    """Return the greatest order that any transcript knows; 0 when there is none."""
+    orders = [0]
+    for info in sessions(folder):
+        data = _transcript(folder, info.session, 0)
+        orders.extend(int(event.data.get("order", 0)) for event in scan(data).events if event.kind == "observation")
+    return max(orders)
+
+
+def _add_sessions(folder: Folder, index: Index) -> tuple[int, dict[str, int]]:
+    """Queue what transcripts have grown by; return the messages added and the newest order of each observation seen."""
+    known = index.sessions()
+    orders: dict[str, int] = {}
+    added = 0
+    if not folder.root.is_dir("sessions"):
+        return 0, {}
+    for entry in folder.root.listdir("sessions"):
+        row = known.get(entry.name) or SessionRow(entry.name, "", "", "", 0, 0)
+        data = _transcript(folder, entry.name, row.indexed_bytes)
+        if not data:
+            continue
+        found = scan(data)
+        for event in found.events:
+            if event.kind == "observation":
+                id, order = str(event.data.get("id", "")), int(event.data.get("order", 0))
+                orders[id] = max(order, orders.get(id, 0))
+            elif event.kind == "message":
+                added += _add_message(index, entry.name, event)
+        if found.events:
+            index.add_session(_session_row(row, found.events, row.indexed_bytes + found.size))
+    if orders:
+        index.raise_order(max(orders.values()))
+        index.note_orders(orders)
+    return added, orders
+
+
+def _transcript(folder: Folder, session: str, start: int) -> bytes:
+    try:
+        return folder.root.read(f"sessions/{session}/transcript.jsonl", start)
+    except ManusfsError:
+        return b""
+
+
+def _session_row(row: SessionRow, events: tuple[Event, ...], size: int) -> SessionRow:
+    first = events[0]
+    purpose, created, title = row.purpose, row.created, row.title
+    if first.kind == "session":
+        purpose, created, title = str(first.data.get("purpose", "")), first.time, str(first.data.get("title", ""))
+    return SessionRow(row.session, purpose, created, title, size, events[-1].seq)
+
+
+def _add_message(index: Index, session: str, event: Event) -> int:
+    added = 0
+    content = event.data.get("content")
+    for at, block in enumerate(content if isinstance(content, list) else ()):
+        text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
+        if not isinstance(text, str) or len(text) < _MESSAGE_MIN:
+            continue
+        ref = f"msg:{session}:{event.seq}.{at}"
+        row = MessageRow(ref, session, event.seq, str(event.data.get("role", "")), event.time)
+        index.add_message(row, [_text(ref, text.encode("utf-8", "replace"))])
+        index.add_refs(ref, sorted(set(_REF.findall(text))))
+        added += 1
+    return added
+
+
+def _note_files(folder: Folder) -> Iterator[tuple[str, int, int]]:
+    for place in NOTE_PLACES:
+        if folder.root.is_dir(place):
+            yield from _files_below(folder, place)
+
+
+def _files_below(folder: Folder, place: str, depth: int = 0) -> Iterator[tuple[str, int, int]]:
+    for entry in folder.root.listdir(place):
+        path = f"{place}/{entry.name}"
+        if entry.is_dir and depth < 16:
+            yield from _files_below(folder, path, depth + 1)
+        elif not entry.is_dir and entry.name.lower().endswith(_SUFFIXES) and entry.size <= _NOTE_MAX:
+            yield path, entry.size, entry.mtime_ns
+
+
+def _is_template(path: str, data: bytes) -> bool:
+    """Return True for what `init` wrote: it says what a folder is for, and nothing that was found."""
+    try:
+        return (template_dir() / path).read_bytes() == data
+    except (OSError, ManusfsError):
+        return False
+
+
+def _note_texts(path: str, data: bytes) -> list[Text]:
+    words = re.sub(r"[/_.-]+", " ", path.rpartition(".")[0])
+    return [_text(path, data, words)] if data else []
+
+
+def _text(owner: str, data: bytes, title: str = "") -> Text:
+    parts = chunks(data)
+    bodies = [index_text(data[part.start : part.end].decode("utf-8", "replace")) for part in parts]
+    heads = [index_text(part.head) if part.head else "" for part in parts]
+    return Text(owner, "text", [part.end - part.start for part in parts], bodies, heads, title and index_text(title))
+
+
+def _title(meta: Meta) -> str:
+    """Return the words that name an observation: title, and those of its address or file name."""
+    source = meta.source
+    name = source.arguments if source.kind == "tool" else source.url or source.key.partition(":")[2].partition("#")[0]
+    return index_text(f"{meta.title} {re.sub(r'[/_.#?=&%:-]+', ' ', name)[:200]}")
+
+
+def _lines(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        plain = "".join(char for char in line if char.isalnum())
+        if plain:
+            yield plain
+
+
+def _is_new(text: str, known: set[str]) -> bool:
+    """Return True if lines of `text` with more than a third of its letters stand nowhere in the reading view."""
+    lines = list(_lines(text))
+    return 3 * sum(len(line) for line in lines if line not in known) > sum(len(line) for line in lines)

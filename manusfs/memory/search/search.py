@@ -1,0 +1,81 @@
+"""Search over a workspace: the index brought up to date, asked, and repaired when it turns out to be damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from manusfs.memory.search import reindex
+from manusfs.memory.search.finder import find
+from manusfs.memory.search.hits import Hits
+from manusfs.memory.search.query import Query, parse
+from manusfs.memory.search.reindex import Counts, Progress, Stored
+from manusfs.memory.search.texts import Texts
+from manusfs.records import Meta
+
+if TYPE_CHECKING:
+    from manusfs.store import Index
+    from manusfs.workspace import Folder
+
+__all__ = ["Search"]
+
+
+class Search:
+    """Finds passages, literal texts and things in one workspace. `say` gets one line when the index is made anew."""
+
+    def __init__(
+        self, observations: Stored, index: Index, folder: Folder, say: Callable[[str], None] | None = None
+    ) -> None:
+        self._observations = observations
+        self._index = index
+        self._folder = folder
+        self._say = say or (lambda line: None)
+        self._fresh = False
+        index.recover_order = lambda: reindex.greatest_order(folder)
+
+    def search(self, query: str, within: str | None = None, limit: int = 10, kinds: Sequence[str] = ()) -> Hits:
+        """Return up to `limit` passages that fit `query` best. Any text is a query; see docs/search.md for its syntax.
+
+        `within` is a ref, a path or a folder; `kinds` are those of `kind:`. An empty result has a `note` that says why.
+        """
+        parsed = parse(query)
+        filters = parsed.filters
+        parsed = replace(
+            parsed, filters=replace(filters, within=within or filters.within, kinds=(*filters.kinds, *kinds))
+        )
+        self.refresh()
+        hits = self._find(parsed, limit)
+        if self._index.needs_rebuild:
+            self.rebuild()
+            hits = self._find(parsed, limit)
+        return hits
+
+    def add(self, meta: Meta, order: int, bodies: Mapping[str, bytes] | None = None) -> None:
+        """Queue an observation that was just committed; `bodies` are its views' bytes, read from the tree when None."""
+        if bodies is None:
+            bodies = {view: self._observations.read(meta.id, view) for view in meta.views}
+        reindex.add_observation(self._index, meta, order, bodies)
+
+    def refresh(self, progress: Progress | None = None) -> Counts:
+        """Bring the index up to date: at first all of the tree is compared, later what notes and transcripts gained."""
+        if self._index.ensure():
+            return self.rebuild(progress)
+        if not self._fresh:
+            counts = reindex.refresh(self._folder, self._observations, self._index, progress)
+            self._fresh = True
+            return counts
+        messages = reindex.refresh_sessions(self._folder, self._index)
+        return Counts(notes=reindex.refresh_notes(self._folder, self._index), messages=messages)
+
+    def rebuild(self, progress: Progress | None = None) -> Counts:
+        """Make the index anew from the tree and the transcripts, and say so in one line if there was anything."""
+        reason = self._index.reason
+        counts = reindex.rebuild(self._folder, self._observations, self._index, progress)
+        self._fresh = True
+        if reason and (counts.observations or reason != "missing"):
+            self._say(f"index rebuilt from {counts.observations} observations ({reason})")
+        return counts
+
+    def _find(self, query: Query, limit: int) -> Hits:
+        return find(self._index, Texts(self._folder, self._observations), query, max(1, limit))
