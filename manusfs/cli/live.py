@@ -1,0 +1,100 @@
+"""What a run says while it goes on: one line a step, and on a terminal a status that is always true."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Any
+
+from manusfs.agent import AgentEvent
+from manusfs.cli.out import human_bytes, say
+from manusfs.records import escape
+
+__all__ = ["Live"]
+
+_ARGUMENT_CUT = 100
+
+
+class Live:
+    """Prints a run's events to stderr. On a terminal a status line shows turn, window, saved tokens and cost."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._status: Any = None
+
+    def __enter__(self) -> Live:
+        if not self._quiet and sys.stderr.isatty():
+            from rich.console import Console
+
+            self._status = Console(stderr=True, highlight=False).status("starting")
+            self._status.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def __call__(self, event: AgentEvent) -> None:
+        """Print `event`."""
+        if self._quiet and event.kind not in ("warning", "limit"):
+            return
+        method = getattr(self, f"_on_{event.kind}", None)
+        if method is not None:
+            method(event)
+
+    def _on_start(self, event: AgentEvent) -> None:
+        data = event.data
+        verb = "resuming" if data.get("resumed") else "session"
+        self._line(
+            f"{verb} {data.get('session')} · model {data.get('model')} · window {data.get('window', 0):,} tokens"
+        )
+
+    def _on_text(self, event: AgentEvent) -> None:
+        # The answer goes to stdout when it is whole; here only the first line tells what the model is about.
+        first = event.text.strip().splitlines()[0] if event.text.strip() else ""
+        if self._status is not None and first:
+            self._status.update(escape.field(first, 80))
+
+    def _on_restart(self, event: AgentEvent) -> None:
+        self._line(f"the reply broke off ({event.text}); asking again")
+
+    def _on_call(self, event: AgentEvent) -> None:
+        arguments = event.data.get("arguments")
+        shown = (
+            ", ".join(f"{name}={value!r}" for name, value in arguments.items()) if isinstance(arguments, dict) else ""
+        )
+        self._line(
+            f"→ {event.text}({escape.terminal(shown)[:_ARGUMENT_CUT]}{'…' if len(shown) > _ARGUMENT_CUT else ''})"
+        )
+
+    def _on_result(self, event: AgentEvent) -> None:
+        data = event.data
+        size = f" · {human_bytes(data['bytes'])}" if data.get("bytes") else ""
+        saved = f" · {data['saved_tokens']:,} tokens kept out" if data.get("saved_tokens") else ""
+        mark = "✗" if data.get("is_error") else "←"
+        self._line(f"{mark} {data.get('tool', '')}: {escape.field(event.text, 140)}{size}{saved}")
+
+    def _on_usage(self, event: AgentEvent) -> None:
+        data = event.data
+        cost = f" · ${data['total_usd']:.4f}" if data.get("total_usd") is not None else ""
+        window, size = data.get("window_tokens", 0), data.get("window", 0)
+        share = f" ({100 * window // size} %)" if size else ""
+        saved = f"saved by stubs {data.get('saved_tokens', 0):,}"
+        text = f"turn {data.get('turn')} · window {window:,} tokens{share} · {saved}{cost}"
+        if self._status is not None:
+            self._status.update(text)
+        self._line(f"  {text}")
+
+    def _on_compaction(self, event: AgentEvent) -> None:
+        self._line(f"compacted: {event.text}")
+
+    def _on_warning(self, event: AgentEvent) -> None:
+        self._line(f"note: {event.text}")
+
+    def _on_limit(self, event: AgentEvent) -> None:
+        self._line(event.text)
+
+    def _line(self, text: str) -> None:
+        say(text)
