@@ -61,7 +61,8 @@ def read_event(folder: Folder, session: str, seq: int) -> Event:
             for line in file:
                 if line.startswith(start):
                     for event in scan(line).events:
-                        return event
+                        if event.seq == seq:
+                            return event
         # Behind rubbish on the same line a whole record does not begin its line.
         for event in scan(read_span(fd, 0, os.fstat(fd).st_size)).events:
             if event.seq == seq:
@@ -79,10 +80,10 @@ def _open(folder: Folder, session: str) -> int:
 
 
 def _info(folder: Folder, session: str) -> SessionInfo | None:
+    """Return what is known of `session`; None for one that died before its first event: nobody was told of it."""
     try:
         fd = _open(folder, session)
     except ManusfsError:
-        # A folder without a transcript is a session that died before its first event.
         return None
     try:
         size = os.fstat(fd).st_size
@@ -91,6 +92,8 @@ def _info(folder: Folder, session: str) -> SessionInfo | None:
         turns = _count(fd, size)
     finally:
         os.close(fd)
+    if not size:
+        return None
     first = head[0] if head else None
     data: dict[str, Any] = first.data if first is not None and first.kind == "session" else {}
     ended = tail[-1].time if tail and tail[-1].kind == "end" else ""

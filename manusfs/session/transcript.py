@@ -127,10 +127,13 @@ class Transcript:
             line, stored = encode(Event(event.kind, event.data, seq, time))
             lines.append(line)
             numbered.append(stored)
+        # Ctrl-C may come at any place below. What memory and file agree on is only known again at the end.
+        self._broken = "an earlier write was interrupted"
         self._put(b"".join(lines))
         self._events.extend(numbered)
         self._frozen = None
         self._next_seq += len(numbered)
+        self._broken = ""
         return tuple(numbered)
 
     def _put(self, data: bytes) -> None:
@@ -138,7 +141,7 @@ class Transcript:
             self._root.fs.write(self._fd, data)
             self._root.fs.sync(self._fd)
         except BaseException:
-            # Also when Ctrl-C comes in between: a later line must never land behind half of this one.
+            # A later line must never land behind half of this one.
             self._take_back()
             raise
         self._size += len(data)
@@ -149,6 +152,8 @@ class Transcript:
             self._root.fs.sync(self._fd)
         except ManusfsError as error:
             self._broken = f"a failed write could not be taken back ({error})"
+        else:
+            self._broken = ""
 
     def close(self) -> None:
         """Let the session go; its lock ends."""

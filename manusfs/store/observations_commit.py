@@ -163,6 +163,7 @@ class Committer:
             fd = self._fs.create(staged.folder_fd, file)
             staged.file_fds.append(fd)
             self._fs.write(fd, data)
+            self._fs.start_sync(fd)
         if not self._may_hold(staged, 1 + len(bodies)):
             self._sync_files(staged)
             self._release(staged)
@@ -187,6 +188,7 @@ class Committer:
         fd = self._fs.create(staged.folder_fd, META)
         staged.file_fds.append(fd)
         self._fs.write(fd, encode_meta(staged.meta))
+        self._fs.start_sync(fd)
 
     def _sync_files(self, staged: Staged) -> None:
         for fd in staged.file_fds:

@@ -50,7 +50,7 @@ class Draft:
     """The id of the earlier observation of the same source."""
 
     def files(self) -> tuple[dict[str, FileMeta], dict[str, bytes]]:
-        """Return what `Meta.files` says and the bytes of each file by name; a raw body that is a view is stored once."""
+        """Return what `Meta.files` says and the bytes of each file; a raw body that is a view is stored once."""
         metas: dict[str, FileMeta] = {}
         bodies: dict[str, bytes] = {}
         for view in ("text", "full"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 from types import TracebackType
@@ -77,6 +78,7 @@ class Folder:
                     hint="use it with `manusfs -w`, or choose another folder",
                 )
             _copy_template(template_dir(), root)
+            _sync_name(root)
         except BaseException:
             root.close()
             raise
@@ -157,6 +159,18 @@ def _make_folder(path: Path) -> None:
         path.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise storage_error(error, "make the folder", str(path)) from error
+
+
+def _sync_name(root: Root) -> None:
+    """Make the folder's own name durable, where its parent may be opened at all."""
+    try:
+        above = os.open(root.path.absolute().parent, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return
+    try:
+        root.fs.sync_dir(above)
+    finally:
+        os.close(above)
 
 
 def _copy_template(template: Path, root: Root) -> None:
