@@ -1,1 +1,22 @@
-"""To come."""
+"""Compaction: policies that propose moves, and the one compactor that makes an epoch of them. Pure."""
+
+from manusfs.compact.compactor import Fresh, compact, due, reopen, undo
+from manusfs.compact.moves import AskFirst, Fold, Move, Summarise, ToFull
+from manusfs.compact.policy import POLICIES, Budget, Policy, load_policy
+
+__all__ = [
+    "POLICIES",
+    "AskFirst",
+    "Budget",
+    "Fold",
+    "Fresh",
+    "Move",
+    "Policy",
+    "Summarise",
+    "ToFull",
+    "compact",
+    "due",
+    "load_policy",
+    "reopen",
+    "undo",
+]

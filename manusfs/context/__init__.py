@@ -1,26 +1,37 @@
 """What the model sees: events folded to a window, and the window assembled to a request. Pure: no I/O, no clock."""
 
 from manusfs.context.assemble import Assembler, assemble
-from manusfs.context.items import Form, Item, Section
-from manusfs.context.opening import Caps, first_opening, later_opening
+from manusfs.context.carried import ledger_lines
+from manusfs.context.items import FIXED, Form, Item, Key, Section
+from manusfs.context.ledger import Ledger
+from manusfs.context.opening import Caps, first_opening, frame_sections, later_opening
 from manusfs.context.reader import Reader
-from manusfs.context.tokens import Calibration, estimate, estimate_block
-from manusfs.context.window import Exchange, Window, fold
+from manusfs.context.tokens import Calibration, estimate, estimate_block, estimate_part
+from manusfs.context.turns import Setup
+from manusfs.context.window import Exchange, Window, estimate_setup, fold
 
 __all__ = [
+    "FIXED",
     "Assembler",
     "Calibration",
     "Caps",
     "Exchange",
     "Form",
     "Item",
+    "Key",
+    "Ledger",
     "Reader",
     "Section",
+    "Setup",
     "Window",
     "assemble",
     "estimate",
     "estimate_block",
+    "estimate_part",
+    "estimate_setup",
     "first_opening",
     "fold",
+    "frame_sections",
     "later_opening",
+    "ledger_lines",
 ]

@@ -120,14 +120,15 @@ class Ledger:
         last: int,
         seen: Sightings,
     ) -> Ledger:
-        """Return the ledger of `lines`; those that begin with an id are counted."""
-        ids = dict.fromkeys(match[0] for line in lines if (match := _ID.match(line)))
+        """Return the ledger of `lines`, in which of two lines of one observation the later wording stands."""
+        latest = {(match[0] if (match := _ID.match(line)) else line): line for line in lines}
+        ids = [key for key, line in latest.items() if key is not line]
         known = [seen.known.get(id) or Known(id) for id in ids]
         counts = Counter(item.where for item in known).most_common()
         places = " · ".join(f"{escape.field(place, _WHERE_CHARS)} {count}" for place, count in counts[:_PLACES])
         rest = sum(count for _, count in counts[_PLACES:])
         places += f" · {rest} elsewhere" if rest else ""
-        return cls(form, first, last, tuple(lines), len(ids), sum(item.size for item in known), places)
+        return cls(form, first, last, tuple(latest.values()), len(ids), sum(item.size for item in known), places)
 
     def full_text(self, session: str) -> str:
         """Return the whole `<ledger>` element."""

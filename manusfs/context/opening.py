@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,10 +13,11 @@ from manusfs.context.tokens import estimate
 from manusfs.context.window import Window
 from manusfs.records import MsgRef, Part, TextPart, escape
 
-__all__ = ["Caps", "first_opening", "later_opening"]
+__all__ = ["Caps", "first_opening", "frame_sections", "later_opening"]
 
 _START_HEAD = 0.75
 _MENTION_CHARS = 120
+_WRAPPED = re.compile(r"<user_message[^>\n]*>\n(.*)\n</user_message>", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +67,39 @@ def later_opening(
 
     `instructions` and `todo` (texts of AGENTS.md and todo.md) replace what the window was last shown of them.
     """
-    caps = caps or Caps()
-    sections = [section for section in window.opening if section.label == "date"]
+    head, tail = frame_sections(window, caps or Caps(), instructions=instructions, todo=todo)
+    return [*head, *_ledger_sections(window), *_turn_sections(window), *tail]
+
+
+def frame_sections(
+    window: Window, caps: Caps, *, instructions: str | None = None, todo: str | None = None
+) -> tuple[list[Section], list[Section]]:
+    """Return what begins and what ends a later opening whatever is folded: date, instructions, user; to-do."""
+    head = [section for section in window.opening if section.label == "date"]
     if instructions is None:
-        sections += [section for section in window.opening if section.label == "instructions"]
+        head += [section for section in window.opening if section.label == "instructions"]
     elif instructions.strip():
-        sections.append(Section("instructions", TextPart(standing(instructions))))
-    sections += [Section("user", TextPart(text)) for text in _user_texts(window, caps)]
-    for key, ledger in window.ledgers:
-        ref = str(MsgRef(window.session, *key))
-        full = ledger.form == "ledger"
-        text = ledger.full_text(window.session) if full else ledger.line(window.session, ref)
-        sections.append(Section("ledger", TextPart(text)))
+        head.append(Section("instructions", TextPart(standing(instructions))))
+    head += [Section("user", TextPart(text)) for text in _user_texts(window, caps)]
+    plan_text = window.todo if todo is None else plan(todo) if todo.strip() else ""
+    return head, [Section("todo", TextPart(plan_text))] if plan_text else []
+
+
+def _ledger_sections(window: Window) -> list[Section]:
+    texts = [
+        ledger.full_text(window.session)
+        if ledger.form == "ledger"
+        else ledger.line(window.session, str(MsgRef(window.session, *key)))
+        for key, ledger in window.ledgers
+    ]
+    return [Section("ledger", TextPart(text)) for text in texts]
+
+
+def _turn_sections(window: Window) -> list[Section]:
+    sections: list[Section] = []
     for exchange in window.exchanges():
         label: Label = "turn" if any(item.form == "full" for item in exchange.items) else "stub"
         sections += [Section(label, part) for part in carried(window, exchange)]
-    plan_text = window.todo if todo is None else plan(todo) if todo.strip() else ""
-    if plan_text:
-        sections.append(Section("todo", TextPart(plan_text)))
     return sections
 
 
@@ -140,5 +157,11 @@ def _wording(window: Window, item: Item) -> str:
     data = window.events[item.seq].data
     block = data["opening"][item.block] if "opening" in data else data["content"][item.block]
     if block.get("type") == "text":
-        return escape.body(block["text"])
+        return escape.body(_unwrapped(block["text"]))
     return f"({block.get('type')}, shown before)"
+
+
+def _unwrapped(text: str) -> str:
+    """Return a user's words without the tag in which they were shown."""
+    match = _WRAPPED.fullmatch(text)
+    return match[1] if match else text

@@ -74,3 +74,17 @@ class Setup:
             data.get("credential", ""),
             data.get("version", ""),
         )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the members that an epoch event has of it."""
+        plain = len(self.system) == 1 and self.system[0].keys() == {"type", "text"}
+        return {
+            "system": self.system[0]["text"] if plain else list(self.system),
+            "tools": list(self.tools),
+            "model": self.model,
+            "options": dict(self.options),
+            "max_tokens": self.max_tokens,
+            "profile": dict(self.profile),
+            "credential": self.credential,
+            "version": self.version,
+        }

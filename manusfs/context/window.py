@@ -11,10 +11,10 @@ from manusfs.context.items import FIXED, Form, Item, Key, Section, block_range, 
 from manusfs.context.ledger import Ledger, Sightings
 from manusfs.context.tokens import Meter, estimate, estimate_blocks, estimate_part
 from manusfs.context.turns import Piece, Setup, Turn
-from manusfs.messages import Block, Usage
+from manusfs.messages import Usage
 from manusfs.records import Event, TextPart, canonical
 
-__all__ = ["Exchange", "Window", "fold"]
+__all__ = ["Exchange", "Window", "estimate_setup", "fold"]
 
 _PER_TOOL = 10
 
@@ -103,6 +103,10 @@ class Window:
         live = [(key, self._ledgers[key]) for key, count in self._covered.items() if count]
         return sorted(live, key=lambda pair: (pair[1].first, pair[0]))
 
+    def ledger(self, key: Key) -> Ledger:
+        """Return the ledger that a compaction made."""
+        return self._ledgers[key]
+
     def item(self, seq: int, block: int = 0) -> Item | None:
         """Return the source block at that place, None when there is none."""
         return self._now((seq, block)) if (seq, block) in self._items else None
@@ -114,10 +118,9 @@ class Window:
             if start < end:
                 yield Exchange(turn, tuple(self._now(key) for key in self._keys[start:end]))
 
-    def covered(self, ledger: Key) -> tuple[Key, ...]:
-        """Return the keys of the source blocks for which the ledger stands."""
-        first, last = self._ledgers[ledger].first, self._ledgers[ledger].last
-        return tuple(key for key in self._between((first, 0), (last, 1 << 62)) if self._now(key).group == ledger)
+    def between(self, blocks: str) -> list[Item]:
+        """Return the source blocks that `12`, `12.1` or `12-97` names, in their present form."""
+        return [self._now(key) for key in self._between(*block_range(blocks))]
 
     def fork(self) -> Window:
         """Return a copy to try a compaction, an undo or an epoch on; this window does not change."""
@@ -153,7 +156,7 @@ class Window:
         self.setup = Setup.of(data)
         self.opening = tuple(map(Section.of, data["opening"]))
         self.turns = [Turn(event.seq)]
-        self.meter = self.meter.opened(_fixed_cost(self.setup) + sum(estimate_part(s.part) for s in self.opening))
+        self.meter = self.meter.opened(estimate_setup(self.setup) + sum(estimate_part(s.part) for s in self.opening))
         self.epoch_tokens = self.meter.tokens
         for section in self.opening:
             if section.label == "todo" and isinstance(section.part, TextPart):
@@ -292,6 +295,6 @@ def _form_of(move: Mapping[str, Any]) -> Form | None:
     return forms.get(move["move"])
 
 
-def _fixed_cost(setup: Setup) -> int:
-    tools: tuple[Block, ...] = setup.tools
-    return estimate_blocks(setup.system) + sum(_PER_TOOL + estimate(canonical(tool)) for tool in tools)
+def estimate_setup(setup: Setup) -> int:
+    """Return the estimated tokens of system and tools, uncalibrated."""
+    return estimate_blocks(setup.system) + sum(_PER_TOOL + estimate(canonical(tool)) for tool in setup.tools)

@@ -1,0 +1,58 @@
+"""What a policy may propose, as plain data that stands in the transcript."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = ["AskFirst", "Fold", "Move", "Summarise", "ToFull", "span", "to_json"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Let `blocks` (`12`, `12.1` or `12-97`, transcript lines of the session) stand in a smaller form."""
+
+    blocks: tuple[str, ...]
+    form: Literal["stub", "ledger", "collapsed"] = "stub"
+
+
+@dataclass(frozen=True, slots=True)
+class ToFull:
+    """Let `blocks` stand in full again."""
+
+    blocks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Summarise:
+    """Let a model's summary stand for `blocks`. Without a model they become a ledger."""
+
+    blocks: tuple[str, ...]
+    sections: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AskFirst:
+    """Give the model one turn to write notes before the other moves are made."""
+
+    text: str
+
+
+Move = Fold | ToFull | Summarise | AskFirst
+
+
+def to_json(move: Move, ledger: int | None = None) -> dict[str, Any]:
+    """Return the move as a compaction event holds it; `ledger` is the number of the ledger that stands for it."""
+    if isinstance(move, AskFirst):
+        return {"move": "ask_first", "text": move.text}
+    data: dict[str, Any] = {"move": "to_full", "blocks": list(move.blocks)}
+    if isinstance(move, Fold):
+        data = {"move": "fold", "blocks": list(move.blocks), "form": move.form}
+    elif isinstance(move, Summarise):
+        data = {"move": "summarise", "blocks": list(move.blocks), "sections": list(move.sections)}
+    return data if ledger is None else {**data, "ledger": ledger}
+
+
+def span(first: int, last: int) -> str:
+    """Return the transcript lines from `first` to `last` as a move names them."""
+    return str(first) if first == last else f"{first}-{last}"

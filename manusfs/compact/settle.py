@@ -1,0 +1,87 @@
+"""Moves made exact: each names only what it really changes, and each ledger gets its lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from manusfs.compact.moves import Fold, Move, ToFull, span
+from manusfs.context import FIXED, Exchange, Form, Item, Key, Ledger, Window, ledger_lines
+
+__all__ = ["settle"]
+
+_RANK: dict[Form, int] = {"full": 0, "stub": 1, "ledger": 2, "summary": 2, "collapsed": 3}
+
+
+def settle(window: Window, moves: Iterable[Move]) -> tuple[list[Move], list[Ledger]]:
+    """Return `moves` without what they would not change, and the ledgers of those that need one, in their order.
+
+    A fold never brings a block back to a larger form; a collapse takes in the ledgers that it finds.
+    """
+    settled: list[Move] = []
+    ledgers: list[Ledger] = []
+    for move in moves:
+        if isinstance(move, Fold):
+            items = [item for item in _items(window, move.blocks) if _goes_down(item, move)]
+        elif isinstance(move, ToFull):
+            items = [item for item in _items(window, move.blocks) if item.form != "full"]
+        else:
+            settled.append(move)
+            continue
+        if not items:
+            continue
+        settled.append(replace(move, blocks=tuple(_names(window, items))))
+        if isinstance(move, Fold) and move.form != "stub":
+            ledgers.append(_ledger(window, items, move.form))
+    return settled, ledgers
+
+
+def _items(window: Window, blocks: Sequence[str]) -> list[Item]:
+    return [item for text in blocks for item in window.between(text) if item.kind not in FIXED]
+
+
+def _goes_down(item: Item, move: Fold) -> bool:
+    return move.form == "collapsed" or _RANK[item.form] < _RANK[move.form]
+
+
+def _names(window: Window, items: Sequence[Item]) -> Iterator[str]:
+    """Return the fewest ranges of lines that hold `items` and nothing else that can move."""
+    run: tuple[int, int] | None = None
+    for seq, group in groupby(items, key=lambda item: item.seq):
+        blocks = [item.block for item in group]
+        whole = len(blocks) == sum(item.kind not in FIXED for item in window.between(str(seq)))
+        if run is not None and whole and not _strangers(window, run[1] + 1, seq - 1):
+            run = run[0], seq
+            continue
+        if run is not None:
+            yield span(*run)
+        run = (seq, seq) if whole else None
+        if not whole:
+            yield from (f"{seq}.{block}" for block in blocks)
+    if run is not None:
+        yield span(*run)
+
+
+def _strangers(window: Window, first: int, last: int) -> bool:
+    return first <= last and any(item.kind not in FIXED for item in window.between(span(first, last)))
+
+
+def _ledger(window: Window, items: Sequence[Item], form: Form) -> Ledger:
+    """Return the ledger of `items`; lines of ledgers that stand for some of them are taken over as they are."""
+    lines: list[str] = []
+    taken: set[Key] = set()
+    first, last = items[0].seq, items[-1].seq
+    for turn, group in groupby(items, key=lambda item: item.turn):
+        loose: list[Item] = []
+        for item in group:
+            if item.group is None:
+                loose.append(item)
+            elif item.group not in taken:
+                taken.add(item.group)
+                old = window.ledger(item.group)
+                lines += old.lines
+                first, last = min(first, old.first), max(last, old.last)
+        if loose:
+            lines += ledger_lines(window, [Exchange(turn, tuple(loose))])
+    return Ledger.make("ledger" if form == "ledger" else "collapsed", lines, first, last, window.seen)
