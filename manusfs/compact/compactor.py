@@ -255,12 +255,15 @@ def _check(draft: _Draft, reader: Reader) -> None:
 
 
 def _low(window: Window, policy: Policy, budget: Budget, fresh: Fresh) -> int:
-    """Return the size to get down to: half of what lies between the fixed sections and the mark is freed."""
+    """Return the size to get down to: a third of what lies between the fixed sections and the mark is freed.
+
+    Less would break the cached prefix too often; more would drop below the half that stays in full.
+    """
     fixed = _fixed(window, Caps(tokens=budget.window // 10), fresh)
     high = min(policy.mark(budget), budget.limit)
     if high - fixed < _LEAST_ROOM:
         high = budget.limit
-    return fixed + max(0, high - fixed) // 2
+    return fixed + max(0, high - fixed) * 2 // 3
 
 
 def _fixed(window: Window, caps: Caps, fresh: Fresh) -> int:

@@ -119,7 +119,7 @@ def plan(text: str) -> str:
 
 def _user_texts(window: Window, caps: Caps) -> list[str]:
     """Return the user's messages in their order: the task and the newest word for word, the others by their head."""
-    items = [item for item in window.items if item.kind == "user"]
+    items = window.user_items
     room = caps.tokens
     texts: dict[int, str] = {}
     mentioned = 0

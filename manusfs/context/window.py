@@ -74,9 +74,11 @@ class Window:
     compactions: dict[int, bool] = field(default_factory=dict)
     """For each compaction whether it is in force; False once undone."""
     _items: dict[Key, Item] = field(default_factory=dict, repr=False)
+    """Each in its present form."""
     _keys: list[Key] = field(default_factory=list, repr=False)
     _starts: list[int] = field(default_factory=lambda: [0], repr=False)
     """For each turn, where in `_keys` its source blocks begin."""
+    _users: list[Key] = field(default_factory=list, repr=False)
     _moves: dict[Key, tuple[_Move, ...]] = field(default_factory=dict, repr=False)
     _moved: dict[int, tuple[Key, ...]] = field(default_factory=dict, repr=False)
     _ledgers: dict[Key, Ledger] = field(default_factory=dict, repr=False)
@@ -95,7 +97,7 @@ class Window:
     @property
     def items(self) -> tuple[Item, ...]:
         """Every source block of the session in its present form."""
-        return tuple(self._now(key) for key in self._keys)
+        return tuple(self._items.values())
 
     @property
     def ledgers(self) -> list[tuple[Key, Ledger]]:
@@ -103,24 +105,29 @@ class Window:
         live = [(key, self._ledgers[key]) for key, count in self._covered.items() if count]
         return sorted(live, key=lambda pair: (pair[1].first, pair[0]))
 
+    @property
+    def user_items(self) -> tuple[Item, ...]:
+        """What the user said, in order."""
+        return tuple(self._items[key] for key in self._users)
+
     def ledger(self, key: Key) -> Ledger:
         """Return the ledger that a compaction made."""
         return self._ledgers[key]
 
     def item(self, seq: int, block: int = 0) -> Item | None:
         """Return the source block at that place, None when there is none."""
-        return self._now((seq, block)) if (seq, block) in self._items else None
+        return self._items.get((seq, block))
 
     def exchanges(self) -> Iterator[Exchange]:
         """Return the turns of the session in order; the first is what came before the first reply."""
         ends = [*self._starts[1:], len(self._keys)]
         for turn, (start, end) in enumerate(zip(self._starts, ends, strict=True)):
             if start < end:
-                yield Exchange(turn, tuple(self._now(key) for key in self._keys[start:end]))
+                yield Exchange(turn, tuple([self._items[key] for key in self._keys[start:end]]))
 
     def between(self, blocks: str) -> list[Item]:
         """Return the source blocks that `12`, `12.1` or `12-97` names, in their present form."""
-        return [self._now(key) for key in self._between(*block_range(blocks))]
+        return [self._items[key] for key in self._between(*block_range(blocks))]
 
     def fork(self) -> Window:
         """Return a copy to try a compaction, an undo or an epoch on; this window does not change."""
@@ -133,6 +140,7 @@ class Window:
             _items=dict(self._items),
             _keys=list(self._keys),
             _starts=list(self._starts),
+            _users=list(self._users),
             _moves=dict(self._moves),
             _moved=dict(self._moved),
             _ledgers=dict(self._ledgers),
@@ -253,20 +261,20 @@ class Window:
         for item in items_of(event, self.turn):
             self._items[item.key] = item
             self._keys.append(item.key)
+            if item.kind == "user":
+                self._users.append(item.key)
             cost += item.tokens
         self.events[event.seq] = event
         return cost
 
-    def _now(self, key: Key) -> Item:
-        item = self._items[key]
-        moves = self._moves.get(key)
-        return replace(item, form=moves[-1].form, group=moves[-1].group) if moves else item
-
     def _set(self, key: Key, moves: tuple[_Move, ...]) -> None:
-        for change, stack in ((-1, self._moves.get(key)), (1, moves)):
-            group = stack[-1].group if stack else None
-            if group is not None:
-                self._covered[group] = self._covered.get(group, 0) + change
+        """Let `moves` be those in force for a source block; the newest decides its form."""
+        form, group = (moves[-1].form, moves[-1].group) if moves else ("full", None)
+        item = self._items[key]
+        for ledger, change in ((item.group, -1), (group, 1)):
+            if ledger is not None:
+                self._covered[ledger] = self._covered.get(ledger, 0) + change
+        self._items[key] = replace(item, form=form, group=group)
         if moves:
             self._moves[key] = moves
         else:
