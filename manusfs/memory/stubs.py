@@ -23,8 +23,8 @@ __all__ = [
 ]
 
 Body = Callable[[Span], bytes]
-Passages = Callable[[str, str, int, int], Sequence[Span]]
-"""`(text, query, count, characters)` -> spans in bytes of the passages that fit best, in the order of the text."""
+Passages = Callable[[bytes, str, int, int], Sequence[Span]]
+"""`(text, query, count, characters)` -> the spans of the passages that fit best."""
 
 _LINE_SLACK = 80
 _WORD_SLACK = 40
@@ -92,9 +92,8 @@ def born(
             return sealed(ViewPart("whole", ref, (Span(0, total),)), meta, lambda span: data[span.start : span.end])
     attributes: tuple[tuple[str, str], ...] = ()
     if find.strip() and passages is not None:
-        text = body(Span(0, total)).decode("utf-8")
         count = max(limits.find_passages, (asked or 0) // limits.find_chars)
-        found = tuple(sorted(passages(text, find, count, limits.find_chars)))
+        found = tuple(sorted(passages(body(Span(0, total)), find, count, limits.find_chars)))
         if found:
             return sealed(ViewPart("stub", ref, found, (("find", find),)), meta, body)
         attributes = (("find", find), ("missed", "1"))

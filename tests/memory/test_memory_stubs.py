@@ -102,7 +102,7 @@ def test_a_large_text_is_born_a_stub_with_the_beginning_and_says_what_was_not_re
 def test_with_find_the_stub_shows_passages_and_lists_all_gaps() -> None:
     meta, body = observation("x" * 10_000)
 
-    def passages(text: str, query: str, count: int, chars: int) -> list[Span]:
+    def passages(text: bytes, query: str, count: int, chars: int) -> list[Span]:
         assert (query, count, chars) == ("bridge", 3, 400)
         return [Span(5_000, 5_400), Span(100, 500)]
 

@@ -1,0 +1,134 @@
+"""Adding many sources outside a run: brought in parallel, stored in groups, told one by one."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from manusfs.errors import ManusfsError, StorageError
+from manusfs.memory.intake import Intake, Taken
+from manusfs.records import Event, Fetched
+
+__all__ = ["Added", "add_all"]
+
+_THREADS = 4
+_AHEAD = 8
+"""Sources that are brought before the first of them is stored."""
+_GROUP = 8
+_GROUP_BYTES = 32 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of one source."""
+
+    source: str
+    """As it was given."""
+    ref: str = ""
+    kind: str = ""
+    path: str = ""
+    url: str = ""
+    title: str = ""
+    media_type: str = ""
+    bytes: int = 0
+    text_bytes: int = 0
+    tokens: int = 0
+    sha256: str = ""
+    status: str = "error"
+    error: str = ""
+    """Why it failed; an error page or a cut body is stored all the same and has a ref."""
+
+    @classmethod
+    def of(cls, source: str, taken: Taken) -> Added:
+        """Return what is told of a source that was stored."""
+        meta = taken.meta
+        return cls(
+            source=source,
+            ref=f"obs:{meta.id}",
+            kind=meta.source.kind,
+            path=meta.folder,
+            url=meta.source.url,
+            title=meta.title,
+            media_type=meta.media_type,
+            bytes=meta.raw_size,
+            text_bytes=meta.files["text"].size if "text" in meta.files else 0,
+            tokens=meta.tokens,
+            sha256=meta.raw_sha256,
+            status=taken.status,
+            error=taken.notice.partition("\n")[0].removeprefix("Error: ") if taken.is_error else "",
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object that `add --json` prints."""
+        return asdict(self)
+
+
+Bring = Callable[[str], Fetched]
+Record = Callable[[Sequence[Event]], None]
+
+
+def add_all(sources: Iterable[str], bring: Bring, intake: Intake, session: str, record: Record) -> Iterator[Added]:
+    """Yield what became of each of `sources`, in their order, as soon as it is durable.
+
+    They are brought by a few threads, a few ahead; what came is stored in groups. A source that fails is told as an
+    error and stops no other.
+
+    Raises:
+        StorageError: the workspace can't be written: then nothing else could be added either.
+    """
+    pool = ThreadPoolExecutor(_THREADS, "add")
+    waiting: deque[tuple[str, Future[Fetched]]] = deque()
+    rest = iter(sources)
+    try:
+        while True:
+            while len(waiting) < _AHEAD and (source := next(rest, None)) is not None:
+                waiting.append((source, pool.submit(bring, source)))
+            if not waiting:
+                return
+            yield from _store(_group(waiting), intake, session, record)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _group(waiting: deque[tuple[str, Future[Fetched]]]) -> list[tuple[str, Fetched | ManusfsError]]:
+    """Take the next source, waiting for it, and those behind it that are there already."""
+    group: list[tuple[str, Fetched | ManusfsError]] = []
+    size = 0
+    while waiting and len(group) < _GROUP and size < _GROUP_BYTES and (not group or waiting[0][1].done()):
+        source, future = waiting.popleft()
+        try:
+            fetched = future.result()
+        except ManusfsError as error:
+            group.append((source, error))
+            continue
+        group.append((source, fetched))
+        size += len(fetched.raw)
+    return group
+
+
+def _store(
+    group: Sequence[tuple[str, Fetched | ManusfsError]], intake: Intake, session: str, record: Record
+) -> Iterator[Added]:
+    bodies = [fetched for _, fetched in group if isinstance(fetched, Fetched)]
+    taken = iter(_taken(bodies, intake, session, record))
+    for source, fetched in group:
+        if isinstance(fetched, Fetched):
+            yield Added.of(source, next(taken))
+        else:
+            yield Added(source, error=f"{fetched}" + (f" ({fetched.hint})" if fetched.hint else ""))
+
+
+def _taken(bodies: Sequence[Fetched], intake: Intake, session: str, record: Record) -> list[Taken]:
+    if not bodies:
+        return []
+    taken = intake.take(bodies, session, [""] * len(bodies))
+    record([intake.event(one, "") for one in taken])
+    try:
+        intake.index(taken)
+    except StorageError:
+        # The index is derived: what it lacks is added at the next opening.
+        pass
+    return taken

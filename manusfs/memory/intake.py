@@ -1,0 +1,330 @@
+"""The one way in: what was fetched becomes text, a durable observation, and the stub that the model sees."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from manusfs.errors import ManusfsError
+from manusfs.memory import stubs
+from manusfs.memory.render import name_of
+from manusfs.memory.suffixes import raw_suffix
+from manusfs.records import (
+    Event,
+    Extracted,
+    Fetched,
+    Meta,
+    Source,
+    Span,
+    ViewPart,
+    escape,
+    observation_id,
+    part_to_json,
+    sha256_hex,
+    tokens,
+    valid_text,
+)
+
+if TYPE_CHECKING:
+    from manusfs.store import Draft, Index, Observations, Staged
+
+__all__ = ["Extractor", "Intake", "Status", "Taken", "utc_now"]
+
+Status = Literal["new", "known", "changed", "error"]
+_THREADS = 4
+_TITLE_CHARS = 2_000
+_FAILED_EXTRACTOR = "none"
+
+
+class Extractor(Protocol):
+    """Makes text of bytes; a bad file gives what could be read, with the reason in its notes."""
+
+    def extract(self, raw: bytes, *, media_type: str, charset: str, name: str, source_url: str) -> Extracted:
+        """Return the text of `raw`; the claims of the sender are hints only."""
+        ...
+
+
+def utc_now() -> str:
+    """Return the time as people read it in an observation's description."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """One observation that is durable, and how it stands in the context."""
+
+    meta: Meta
+    status: Status
+    order: int
+    part: ViewPart
+    text: str
+    """The rendered part."""
+    notice: str = ""
+    """What stands before it: an error page, a cut body, what changed."""
+    is_error: bool = False
+    repairs: tuple[str, ...] = ()
+    """What was found damaged in its place, for the person."""
+    texts: Mapping[str, bytes] = field(default_factory=dict, repr=False, compare=False)
+    """The views of a new observation, for the index; empty for one that was known."""
+
+
+@dataclass(slots=True)
+class _Item:
+    fetched: Fetched
+    call: str
+    raw_sha256: str
+    previous: str
+    staged: Staged | None = None
+    texts: dict[str, bytes] = field(default_factory=dict)
+
+
+class Intake:
+    """Takes what tools and people bring. Everything it returns is durable."""
+
+    def __init__(
+        self,
+        observations: Observations,
+        index: Index,
+        extractor: Extractor,
+        limits: stubs.StubLimits | None = None,
+        clock: Callable[[], str] = utc_now,
+    ) -> None:
+        """`clock` gives the UTC time that is written beside an observation; nothing is ordered by it."""
+        self._observations = observations
+        self._index = index
+        self._extractor = extractor
+        self._limits = limits or stubs.StubLimits()
+        self._clock = clock
+        self._ids: set[str] | None = None
+
+    def take(self, fetched: Sequence[Fetched], session: str, calls: Sequence[str]) -> list[Taken]:
+        """Store `fetched`, made durable together, and return what each became, in the same order.
+
+        Text is extracted in parallel. The same bytes of the same source are known and keep their old views; an error
+        page or a cut body is kept too, but never becomes the latest of its source. The transcript line of each must be
+        written before the model sees it, and `index` called after that.
+
+        Raises:
+            StorageError: the disk refused; then none of them counts.
+        """
+        if len(fetched) != len(calls):
+            raise ValueError(f"{len(fetched)} bodies for {len(calls)} calls")
+        if not fetched:
+            return []
+        items = self._items(fetched, calls)
+        try:
+            self._stage_all(items, session)
+            staged = [item.staged for item in items if item.staged is not None]
+            committed = self._observations.commit(staged)
+        except BaseException:
+            for item in items:
+                if item.staged is not None:
+                    self._observations.discard(item.staged)
+            raise
+        order = self._index.next_order(len(items))
+        taken: list[Taken] = []
+        for item, done in zip(items, committed, strict=True):
+            self._known_ids().add(done.meta.id)
+            taken.append(self._taken(item, done.meta, done.known, order + len(taken), done.repairs))
+        return taken
+
+    def event(self, taken: Taken, call: str) -> Event:
+        """Return the transcript event of `taken`: ref, form and hash, never the body."""
+        meta = taken.meta
+        data = {
+            "call": call,
+            "id": meta.id,
+            "order": taken.order,
+            "ref": f"obs:{meta.id}",
+            "source": meta.source.key,
+            "kind": meta.source.kind,
+            "url": meta.source.url,
+            "title": meta.title,
+            "status": taken.status,
+            "part": part_to_json(taken.part),
+            "is_error": taken.is_error,
+            "notice": taken.notice,
+        }
+        return Event("observation", data)
+
+    def index(self, taken: Taken | Sequence[Taken]) -> None:
+        """Queue the rows of what was taken; called when its transcript line is durable."""
+        from manusfs.memory.search import reindex
+
+        for one in [taken] if isinstance(taken, Taken) else taken:
+            reindex.add_observation(self._index, one.meta, one.order, one.texts)
+
+    def _items(self, fetched: Sequence[Fetched], calls: Sequence[str]) -> list[_Item]:
+        newest: dict[str, str] = {}
+        items = []
+        for one, call in zip(fetched, calls, strict=True):
+            key, sha = one.source.key, sha256_hex(one.raw)
+            if key not in newest:
+                newest[key] = self._index.latest(key) or ""
+            items.append(_Item(one, call, sha, newest[key]))
+            if not _is_bad(one):
+                newest[key] = observation_id(one.source, sha)
+        return items
+
+    def _stage_all(self, items: Sequence[_Item], session: str) -> None:
+        if len(items) == 1:
+            self._stage(items[0], session)
+            return
+        with ThreadPoolExecutor(min(_THREADS, len(items)), "intake") as pool:
+            # Consumed to the end, so that no thread still writes when an error is raised.
+            done = list(pool.map(lambda item: _caught(self._stage, item, session), items))
+        for error in done:
+            if error is not None:
+                raise error
+
+    def _stage(self, item: _Item, session: str) -> None:
+        from manusfs.store import Draft
+
+        if observation_id(item.fetched.source, item.raw_sha256) in self._known_ids():
+            # Known and whole: then its text is not made again, as a newer extractor must not move offsets.
+            staged = self._observations.stage(Draft(item.fetched.source, item.fetched.raw))
+            if staged.known:
+                item.staged = staged
+                return
+            self._observations.discard(staged)
+        item.staged = self._observations.stage(self._draft(item, session))
+
+    def _draft(self, item: _Item, session: str) -> Draft:
+        from manusfs.store import Draft
+
+        fetched = item.fetched
+        extracted = self._extract(fetched)
+        text = valid_text(extracted.text)
+        if text:
+            item.texts["text"] = text.encode("utf-8")
+        if extracted.full:
+            item.texts["full"] = valid_text(extracted.full).encode("utf-8")
+        return Draft(
+            source=fetched.source,
+            raw=fetched.raw,
+            raw_suffix=raw_suffix(extracted.media_type, fetched.name),
+            texts=item.texts,
+            title=_title(extracted.title, fetched.source),
+            media_type=extracted.media_type,
+            charset=extracted.charset,
+            tokens=tokens.estimate(text),
+            extractor=extracted.extractor,
+            complete=fetched.complete,
+            notes=_notes(fetched, extracted),
+            pages=extracted.pages,
+            page_labels=extracted.page_labels,
+            outline=extracted.outline,
+            http=fetched.http,
+            created=self._clock(),
+            session=session,
+            call=item.call,
+            previous=item.previous,
+        )
+
+    def _extract(self, fetched: Fetched) -> Extracted:
+        url = fetched.http.final_url if fetched.http is not None else fetched.source.url
+        try:
+            return self._extractor.extract(
+                fetched.raw,
+                media_type=fetched.media_type,
+                charset=fetched.charset,
+                name=fetched.name,
+                source_url=url,
+            )
+        except ManusfsError as error:
+            # Bytes that came are kept whatever becomes of their text.
+            note = f"no text: {error}"
+            return Extracted(fetched.media_type, "", complete=False, extractor=_FAILED_EXTRACTOR, notes=(note,))
+
+    def _taken(self, item: _Item, meta: Meta, known: bool, order: int, repairs: tuple[str, ...]) -> Taken:
+        fetched = item.fetched
+        texts = {} if known else item.texts
+
+        def body(span: Span) -> bytes:
+            text = texts.get("text")
+            return self._observations.read(meta.id, "text", span) if text is None else text[span.start : span.end]
+
+        from manusfs.memory.search import passages
+
+        part, text = stubs.born(
+            meta, body, find=fetched.find, limit=fetched.limit, limits=self._limits, passages=passages
+        )
+        status = _status(fetched, meta, known, item.previous)
+        notice = _notice(fetched, meta, status, item.previous)
+        return Taken(meta, status, order, part, text, notice, _is_bad(fetched), repairs, texts)
+
+    def _known_ids(self) -> set[str]:
+        if self._ids is None:
+            self._ids = set(self._observations.ids())
+        return self._ids
+
+
+def _caught(stage: Callable[[_Item, str], None], item: _Item, session: str) -> BaseException | None:
+    try:
+        stage(item, session)
+    except BaseException as error:  # noqa: BLE001 - raised again by the caller when all threads are done
+        return error
+    return None
+
+
+def _is_bad(fetched: Fetched) -> bool:
+    return not fetched.complete or _http_error(fetched) > 0
+
+
+def _http_error(fetched: Fetched) -> int:
+    return fetched.http.status if fetched.http is not None and fetched.http.status >= 400 else 0
+
+
+def _status(fetched: Fetched, meta: Meta, known: bool, previous: str) -> Status:
+    if _is_bad(fetched):
+        return "error"
+    if known:
+        return "known"
+    return "changed" if previous and previous != meta.id else "new"
+
+
+def _title(title: str, source: Source) -> str:
+    line = " ".join(valid_text(title).split())
+    return (line or name_of(source))[:_TITLE_CHARS]
+
+
+def _notes(fetched: Fetched, extracted: Extracted) -> tuple[str, ...]:
+    notes = [*fetched.notes, *extracted.notes]
+    status = _http_error(fetched)
+    if status:
+        notes.insert(0, f"HTTP {status}: an error page, not what was asked for")
+    if not fetched.complete and not fetched.notes:
+        notes.insert(0, "incomplete: the body was cut on its way")
+    if not extracted.complete and not extracted.notes:
+        notes.append("incomplete text: extraction stopped early")
+    if fetched.http is not None and Source.web(fetched.http.final_url).key != fetched.source.key:
+        notes.append(f"redirected to {fetched.http.final_url}")
+    if not extracted.text and not extracted.notes:
+        kind = extracted.media_type or "unknown type"
+        notes.append(f"no text: {kind}, {len(fetched.raw)} bytes; the raw bytes are kept" if fetched.raw else "empty")
+    return tuple(dict.fromkeys(valid_text(note) for note in notes))
+
+
+def _notice(fetched: Fetched, meta: Meta, status: Status, previous: str) -> str:
+    name = escape.field(name_of(meta.source), 300)
+    code = _http_error(fetched)
+    if code:
+        return f"Error: HTTP {code} from {name}. The answer below is an error page, not the page.\nTry: {_remedy(code)}"
+    if status == "error":
+        return f"Error: the body of {name} was cut after {len(fetched.raw)} bytes.\nTry: fetch it again later."
+    if status == "known":
+        return "Unchanged: the same bytes as when it was first stored."
+    if status == "changed":
+        return f"Changed: it differs from the earlier observation obs:{previous}; both are kept."
+    return ""
+
+
+def _remedy(code: int) -> str:
+    if code in (408, 425, 429) or code >= 500:
+        return "fetch it again later, or use another source."
+    if code in (401, 402, 403, 407):
+        return "use another source; this one asks for a permission that you don't have."
+    return "check the address, or search for where the page is now."
