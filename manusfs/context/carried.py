@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from manusfs.context.items import Item, ItemKind, Section, sent
-from manusfs.context.ledger import Known
+from manusfs.context.ledger import Known, observed
 from manusfs.context.window import Exchange, Window
-from manusfs.records import ImagePart, MsgRef, ObsRef, Part, TextPart, ViewPart, canonical, escape, parse_ref
+from manusfs.records import ImagePart, MsgRef, Part, TextPart, ViewPart, canonical, escape
 
 __all__ = ["carried", "folded", "ledger_lines", "one_line"]
 
@@ -160,7 +160,7 @@ def _ids(data: dict[str, Any], item: Item, part: Part) -> list[str]:
     if isinstance(part, ViewPart | ImagePart):
         found.append(part.ref.id)
     if item.block == 0:
-        found += [ref.id for ref in map(parse_ref, data.get("reads", ())) if isinstance(ref, ObsRef)]
+        found += [ref.id for ref in observed(data.get("reads", ()))]
     return list(dict.fromkeys(found))
 
 

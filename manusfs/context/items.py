@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from manusfs.context.tokens import estimate, estimate_block, estimate_part
 from manusfs.errors import BadRef
 from manusfs.messages import Block
-from manusfs.records import Event, Part, part_from_json, part_to_json
+from manusfs.records import Event, Part, TextPart, part_from_json, part_to_json
 
 __all__ = ["FIXED", "LABELS", "Form", "Item", "ItemKind", "Key", "Label", "Section", "block_range", "items_of", "sent"]
 
@@ -87,7 +87,9 @@ def items_of(event: Event, turn: int) -> Iterator[Item]:
     if event.kind == "epoch":
         for i, section in enumerate(map(Section.of, data["opening"])):
             if section.label in ("date", "instructions", "user", "source", "todo"):
-                yield Item(event.seq, i, turn, section.label, estimate_part(section.part))
+                # What is said about given sources, the URLs that were only named: it belongs to the user's words.
+                worded = section.label == "source" and isinstance(section.part, TextPart)
+                yield Item(event.seq, i, turn, "user" if worded else section.label, estimate_part(section.part))
     elif event.kind == "message":
         for i, block in enumerate(data["content"]):
             kind: ItemKind = "user" if data["role"] == "user" else _said(block)

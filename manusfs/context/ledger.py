@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from manusfs.errors import BadRef
 from manusfs.records import ObsRef, Source, Span, escape, parse_ref
 
-__all__ = ["Known", "Ledger", "Sightings", "merged"]
+__all__ = ["Known", "Ledger", "Sightings", "merged", "observed"]
 
 _TITLE_CHARS = 40
 _WHERE_CHARS = 40
@@ -77,9 +78,8 @@ class Sightings:
 
     def read(self, refs: Iterable[str]) -> None:
         """Take in the refs of what a call showed."""
-        for text in refs:
-            ref = parse_ref(text)
-            if isinstance(ref, ObsRef) and ref.span is not None:
+        for ref in observed(refs):
+            if ref.span is not None:
                 self.spans[ref.id] = merged((*self.spans.get(ref.id, ()), ref.span))
 
     def line(self, id: str) -> str:
@@ -159,6 +159,19 @@ class Ledger:
         """Return the ledger that a compaction event tells."""
         lines = tuple(data["text"].split("\n")[1:-1])
         return cls(data["form"], data["first"], data["last"], lines, data["refs"], data["bytes"], data["places"])
+
+
+def observed(refs: Iterable[str]) -> list[ObsRef]:
+    """Return those of `refs` that are of observations."""
+    found = []
+    for text in refs:
+        try:
+            ref = parse_ref(text)
+        except BadRef:
+            continue  # written by a later version: the `msg:` range still covers it
+        if isinstance(ref, ObsRef):
+            found.append(ref)
+    return found
 
 
 def merged(spans: Iterable[Span]) -> tuple[Span, ...]:

@@ -16,7 +16,9 @@ from manusfs.records import MsgRef, Part, TextPart, escape
 __all__ = ["Caps", "first_opening", "frame_sections", "later_opening"]
 
 _START_HEAD = 0.75
+_PLAN_CHARS = 4_000
 _MENTION_CHARS = 120
+_OPEN, _CLOSE = "<user_message>", "</user_message>"
 _WRAPPED = re.compile(r"<user_message[^>\n]*>\n(.*)\n</user_message>", re.DOTALL)
 
 
@@ -51,7 +53,7 @@ def first_opening(
         sections.append(Section("instructions", TextPart(standing(instructions, startup_chars))))
     sections += [Section("user", TextPart(text)) for text in messages if text.strip()]
     sections += [Section("source", part) for part in sources]
-    if todo.strip():
+    if plan(todo):
         sections.append(Section("todo", TextPart(plan(todo))))
     return [section.to_json() for section in sections]
 
@@ -81,7 +83,7 @@ def frame_sections(
     elif instructions.strip():
         head.append(Section("instructions", TextPart(standing(instructions))))
     head += [Section("user", TextPart(text)) for text in _user_texts(window, caps)]
-    plan_text = window.todo if todo is None else plan(todo) if todo.strip() else ""
+    plan_text = window.todo if todo is None else plan(todo)
     return head, [Section("todo", TextPart(plan_text))] if plan_text else []
 
 
@@ -105,16 +107,23 @@ def _turn_sections(window: Window) -> list[Section]:
 
 def standing(text: str, limit: int = 12_000) -> str:
     """Return standing instructions in their tag; above `limit` characters the middle is left out, and that is said."""
+    text = text.strip()
     if len(text) > limit:
-        head, tail = int(limit * _START_HEAD), limit - int(limit * _START_HEAD)
-        left_out = f'…[OMITTED {len(text) - limit} of {len(text)} characters: read(ref="AGENTS.md")]…'
-        text = f"{text[:head]}\n{left_out}\n{text[-tail:]}"
-    return f'<instructions path="AGENTS.md">\n{text.strip()}\n</instructions>'
+        head, tail = text[: int(limit * _START_HEAD)], text[len(text) - int(limit * (1 - _START_HEAD)) :]
+        start, end = len(head.encode("utf-8")), len(text.encode("utf-8")) - len(tail.encode("utf-8"))
+        text = f'{head}\n…[OMITTED {start}-{end}: read(ref="AGENTS.md", offset={start})]…\n{tail}'
+    return f'<instructions path="AGENTS.md">\n{escape.body(text)}\n</instructions>'
 
 
 def plan(text: str) -> str:
-    """Return the text of todo.md as the model sees it."""
-    return f"<todo>\n{escape.body(text).strip()}\n</todo>"
+    """Return the text of todo.md as the model sees it, "" when there is no step in it."""
+    text = text.strip()
+    if not any(line.strip() and not line.startswith("#") for line in text.splitlines()):
+        return ""
+    if len(text) > _PLAN_CHARS:
+        rest = len(text[_PLAN_CHARS:].encode("utf-8"))
+        text = f'{text[:_PLAN_CHARS]}\n…[{rest} more bytes: read(ref="todo.md")]'
+    return f"<todo>\n{escape.body(text)}\n</todo>"
 
 
 def _user_texts(window: Window, caps: Caps) -> list[str]:
