@@ -59,13 +59,14 @@ def load(
     base_url: str = "",
     window: int = 0,
     retries: int = 5,
+    max_pages: int = 0,
     fetch_info: Callable[[str], Described | None] | None = None,
 ) -> Model:
     """Return the model called `name`, ready to be asked; nothing is sent yet.
 
     "offline" is the embedded researcher; "recorded:FILE" replays a transcript; "claude-…", and any name with a
     `base_url`, is asked through the Anthropic SDK; anything else must be an installed entry point. `window` and
-    `fetch_info` are as for `profile`.
+    `fetch_info` are as for `profile`; `max_pages` is how many pages the offline model may follow.
 
     Raises:
         ConfigError: no key for a model that needs one, or a name that nothing here answers to.
@@ -75,7 +76,7 @@ def load(
     if kind == "recorded" and rest:
         return RecordedModel.from_file(rest)
     if name == "offline":
-        offline: Model = MODELS.load("offline")()
+        offline: Model = MODELS.load("offline")(max_pages=max_pages, window=window or DEFAULT_WINDOW)
         return offline
     if name.startswith("claude-") or base_url:
         known = profile(name, window=window, fetch_info=fetch_info)
