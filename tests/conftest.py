@@ -22,7 +22,7 @@ def _is_local(host: object) -> bool:
     try:
         return ipaddress.ip_address(text.partition("%")[0]).is_loopback
     except ValueError:
-        return text in ("localhost", "")
+        return text.lower().rstrip(".") in ("localhost", "")
 
 
 def _is_numeric(host: object) -> bool:

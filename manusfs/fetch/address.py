@@ -136,8 +136,12 @@ def _entry(text: str) -> _Entry:
 
 def _split_port(text: str) -> tuple[str, int | None]:
     if text.startswith("["):
-        host, _, rest = text[1:].partition("]")
-        return (host, int(rest[1:]) if rest[1:].isdecimal() and rest[0] == ":" else -1) if rest else (host, None)
+        host, bracket, rest = text[1:].partition("]")
+        if not bracket:
+            return text, None
+        if rest:
+            return host, int(rest[1:]) if rest[0] == ":" and rest[1:].isdecimal() else -1
+        return host, None
     if text.count(":") == 1:
         host, _, port = text.partition(":")
         return host, int(port) if port.isdecimal() else -1

@@ -22,7 +22,7 @@ def claimed_type(headers: httpx.Headers) -> tuple[str, str]:
     message = _parsed("content-type", short(headers, "content-type"))
     kind = message.get_content_type() if message["content-type"] else ""
     charset = message.get_param("charset", "")
-    return kind, charset.strip(" '\"")[:60] if isinstance(charset, str) else ""
+    return kind, charset.strip(" '\"").lower()[:60] if isinstance(charset, str) else ""
 
 
 def claimed_name(headers: httpx.Headers, url: httpx.URL) -> str:

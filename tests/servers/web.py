@@ -92,6 +92,7 @@ class WebServer:
         # A plain close does not wake a thread that stands in accept().
         with socket.socket() as knock:
             knock.connect(("127.0.0.1", self.port))
+        self._threads[0].join(5)
         self._listener.close()
         with self._lock:
             for connection in self._open:
@@ -99,7 +100,7 @@ class WebServer:
                     connection.shutdown(socket.SHUT_RDWR)
                 except OSError:
                     pass
-        for thread in self._threads:
+        for thread in self._threads[1:]:
             thread.join(5)
 
     def url(self, path: str = "/", host: str = "127.0.0.1") -> str:
@@ -125,19 +126,18 @@ class WebServer:
         with self._lock:
             self.connections += 1
             self._open.add(connection)
-        stream = connection
         try:
             if self._tls is not None:
-                stream = self._tls.wrap_socket(connection, server_side=True)
-            with stream.makefile("rb") as reader:
-                while (request := _read(reader)) is not None and self._answer(stream, request):
+                wrapped = self._tls.wrap_socket(connection, server_side=True)
+                with self._lock:
+                    self._open.add(wrapped)
+                connection = wrapped
+            with connection.makefile("rb") as reader:
+                while (request := _read(reader)) is not None and self._answer(connection, request):
                     pass
         except OSError:
             pass  # the client went away, as some tests want it to
         finally:
-            with self._lock:
-                self._open.discard(connection)
-            stream.close()
             connection.close()
 
     def _answer(self, stream: socket.socket, request: Request) -> bool:
