@@ -19,7 +19,7 @@ def matches(
     """Return up to `limit` chunks (number, score; best first) that match the FTS5 `expression`, between two numbers."""
     where = "" if (low, high) == (0, _NO_END) else "AND rowid BETWEEN ? AND ?"
     rows = index.select(
-        f"SELECT rowid, -bm25(chunks_fts, {head_weight:.3f}, 1.0) AS score FROM chunks_fts"  # noqa: S608 - numbers only
+        f"SELECT rowid, -bm25(chunks_fts, 1.0, {head_weight:.3f}) AS score FROM chunks_fts"  # noqa: S608 - numbers only
         f" WHERE chunks_fts MATCH ? {where} ORDER BY score DESC, rowid DESC LIMIT ?",
         (expression, *((low, high) if where else ()), limit),
     )

@@ -56,5 +56,6 @@ def m001_tables(db: Database) -> None:
 
 def m002_full_text(db: Database) -> None:
     """The full-text tables; contentless, because the tree has the text."""
-    db.execute(f'CREATE VIRTUAL TABLE chunks_fts USING fts5(head, body, content="", tokenize="{_TOKENIZER}")')
+    # The body stands first: FTS5 writes two bytes more for each word of any column but the first.
+    db.execute(f'CREATE VIRTUAL TABLE chunks_fts USING fts5(body, head, content="", tokenize="{_TOKENIZER}")')
     db.execute(f'CREATE VIRTUAL TABLE titles_fts USING fts5(title, content="", tokenize="{_TOKENIZER}")')

@@ -59,7 +59,7 @@ def write(connection: sqlite3.Connection, rows: Iterable[tuple[Any, tuple[Text, 
                 first = _write_text(connection, text, first, bodies)
     for kind, found in by_table.items():
         _replace(connection, _TABLES[kind], found.values())
-    connection.executemany("INSERT INTO chunks_fts(rowid, head, body) VALUES (?, ?, ?)", bodies)
+    connection.executemany("INSERT INTO chunks_fts(rowid, body, head) VALUES (?, ?, ?)", bodies)
     if first != start:
         raise_to(connection, "chunk", first - 1)
 
@@ -125,7 +125,7 @@ def _write_text(connection: sqlite3.Connection, text: Text, first: int, bodies: 
     if text.title:
         connection.execute("INSERT INTO titles_fts(rowid, title) VALUES (?, ?)", (first, text.title))
     bodies.extend(
-        (first + at, head, body)
+        (first + at, body, head)
         for at, (head, body) in enumerate(zip(text.heads, text.bodies, strict=True))
         if body is not None
     )

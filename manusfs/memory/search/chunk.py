@@ -19,14 +19,15 @@ MOST = 800
 _LEAST = 120
 """A section shorter than this is joined to the one after it: a heading alone says little."""
 
-_HEADING = re.compile(rb"^(#{1,6})[ \t]+([^\n]*)", re.MULTILINE)
+_HEADING = re.compile(rb"\n(#{1,6})[ \t]+([^\n]*)")
+_FIRST_HEADING = re.compile(rb"(#{1,6})[ \t]+([^\n]*)")
 _FENCE = re.compile(rb"^[ \t]*(```+|~~~+)", re.MULTILINE)
 _TURN = re.compile(
     rb"^(?:[-*] )?(?:\[[^\]\n]{1,40}\][ ]?)?(?:\*\*)?([^\s:*#|\[\]<>][^\n:*|<>]{0,39})(?:\*\*)?(?:: |\xef\xbc\x9a)",
     re.MULTILINE,
 )
 _SENTENCE_ENDS = (b". ", b"? ", b"! ", b"; ", "。".encode(), "！".encode(), "？".encode(), "；".encode())
-_SAMPLE = 64 * 1024
+_SAMPLE = 16 * 1024
 
 
 class Chunk(NamedTuple):
@@ -112,9 +113,10 @@ def _headings(data: bytes) -> list[tuple[int, int, str]]:
         return []
     fences = [match.start() for match in _FENCE.finditer(data)] if b"```" in data or b"~~~" in data else []
     found = []
-    for match in _HEADING.finditer(data):
-        if bisect_right(fences, match.start()) % 2 == 0:
-            found.append((match.start(), len(match[1]), match[2].decode("utf-8", "replace").strip(" #\r")[:200]))
+    first = _FIRST_HEADING.match(data)
+    for match in ([first] if first else []) + list(_HEADING.finditer(data)):
+        if bisect_right(fences, match.start(1)) % 2 == 0:
+            found.append((match.start(1), len(match[1]), match[2].decode("utf-8", "replace").strip(" #\r")[:200]))
     return found
 
 
@@ -138,6 +140,8 @@ def _turns(data: bytes) -> list[int]:
     A dialogue is lines that begin with one of few names, most of the lines, and longer than the fields of a record.
     """
     sample = data[:_SAMPLE]
+    if sample.count(b": ") + sample.count("：".encode()) < 6:
+        return []
     marks = list(_TURN.finditer(sample))
     if len(marks) < 6:
         return []

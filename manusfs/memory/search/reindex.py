@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from manusfs.errors import ManusfsError
-from manusfs.memory.search.chunk import chunks
+from manusfs.memory.search.chunk import Chunk, chunks
 from manusfs.memory.search.fold import index_text
 from manusfs.memory.search.texts import Observed
 from manusfs.records import Event, Meta, sha256_hex
@@ -28,6 +28,7 @@ NOTE_PLACES = ("notes", "reports")
 _NOTE_MAX = 4 << 20
 _MESSAGE_MIN = 20
 _SUFFIXES = (".md", ".txt", ".markdown", ".csv", ".json")
+_MARKS = bytes(byte for byte in range(128) if not chr(byte).isalnum())
 _REF = re.compile(r"obs:[0-9a-f]{12,64}")
 Progress = Callable[[int, int], None]
 
@@ -52,19 +53,19 @@ class Counts:
 
 def texts_of(meta: Meta, bodies: Mapping[str, bytes]) -> Iterator[Text]:
     """Yield what the index gets of an observation; of the full view only the passages that the reading view lacks."""
-    known: set[str] = set()
+    known: set[bytes] = set()
     for view in ("text", "full"):
         data = bodies.get(view)
         if not data:
             continue
         parts = chunks(data, meta.pages if view == "text" else ())
-        raw = [data[part.start : part.end].decode("utf-8", "replace") for part in parts]
-        found: list[str | None] = [index_text(text) for text in raw]
-        if view == "text" and "full" in bodies:
-            known.update(line for text in raw for line in _lines(text))
+        raw = [data[part.start : part.end] for part in parts]
+        found: list[str | None] = [index_text(piece) for piece in raw]
+        if view == "text" and bodies.get("full"):
+            known.update(line for piece in raw for line in _lines(piece))
         elif view == "full":
-            found = [body if _is_new(text, known) else None for text, body in zip(raw, found, strict=True)]
-        heads = [index_text(part.head) if part.head else "" for part in parts]
+            found = [body if _is_new(piece, known) else None for piece, body in zip(raw, found, strict=True)]
+        heads = _heads(parts)
         title = _title(meta) if view == "text" or "text" not in bodies else ""
         yield Text(f"obs:{meta.id}", view, [part.end - part.start for part in parts], found, heads, title)
 
@@ -227,26 +228,32 @@ def _note_texts(path: str, data: bytes) -> list[Text]:
 
 def _text(owner: str, data: bytes, title: str = "") -> Text:
     parts = chunks(data)
-    bodies = [index_text(data[part.start : part.end].decode("utf-8", "replace")) for part in parts]
-    heads = [index_text(part.head) if part.head else "" for part in parts]
-    return Text(owner, "text", [part.end - part.start for part in parts], bodies, heads, title and index_text(title))
+    bodies = [index_text(data[part.start : part.end]) for part in parts]
+    heads = _heads(parts)
+    return Text(owner, "text", [part.end - part.start for part in parts], bodies, heads, index_text(title.encode()))
+
+
+def _heads(parts: list[Chunk]) -> list[str]:
+    folded = {head: index_text(head.encode("utf-8", "replace")) for head in {part.head for part in parts}}
+    return [folded[part.head] for part in parts]
 
 
 def _title(meta: Meta) -> str:
     """Return the words that name an observation: title, and those of its address or file name."""
     source = meta.source
     name = source.arguments if source.kind == "tool" else source.url or source.key.partition(":")[2].partition("#")[0]
-    return index_text(f"{meta.title} {re.sub(r'[/_.#?=&%:-]+', ' ', name)[:200]}")
+    return index_text(f"{meta.title} {re.sub(r'[/_.#?=&%:-]+', ' ', name)[:200]}".encode("utf-8", "replace"))
 
 
-def _lines(text: str) -> Iterator[str]:
-    for line in text.splitlines():
-        plain = "".join(char for char in line if char.isalnum())
+def _lines(piece: bytes) -> Iterator[bytes]:
+    """Yield the letters and digits of each line."""
+    for line in piece.splitlines():
+        plain = line.translate(None, _MARKS)
         if plain:
             yield plain
 
 
-def _is_new(text: str, known: set[str]) -> bool:
-    """Return True if lines of `text` with more than a third of its letters stand nowhere in the reading view."""
-    lines = list(_lines(text))
+def _is_new(piece: bytes, known: set[bytes]) -> bool:
+    """Return True if lines of `piece` with more than a third of its letters stand nowhere in the reading view."""
+    lines = list(_lines(piece))
     return 3 * sum(len(line) for line in lines if line not in known) > sum(len(line) for line in lines)
