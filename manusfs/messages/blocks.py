@@ -102,9 +102,10 @@ def check_assistant(content: Sequence[Block], ids: set[str], path: str, marks: M
         elif kind == "tool_result":
             _refuse(here, "a tool_result in an assistant message", "results stand in the user message that follows")
         elif kind.endswith("_tool_result"):
-            if block.get("tool_use_id") not in server:
+            call = block.get("tool_use_id")
+            if not isinstance(call, str) or call not in server:
                 _refuse(here, f"a {kind} without its call before it", "keep call and result together, or neither")
-            server.discard(block["tool_use_id"])
+            server.discard(call)
         elif kind in _THINKING:
             _check_thinking(block, kind, here)
         elif kind in ("image", "document", "search_result"):
@@ -146,7 +147,9 @@ def _check_result(block: Block, here: str, marks: Marks) -> None:
         if content.isspace():
             _refuse(f"{here}.content", "blank text", "write words that say that there is nothing")
         return
-    for i, inner in enumerate(content if content is not None else ()):
+    if content is not None and not isinstance(content, list | tuple):
+        _refuse(f"{here}.content", "it is neither text nor a list of blocks", "use a list of text and image blocks")
+    for i, inner in enumerate(content or ()):
         path = f"{here}.content[{i}]"
         kind = _kind(inner, path)
         marks.count(inner, path)
@@ -180,7 +183,7 @@ def _check_image(block: Block, here: str) -> None:
     if source["type"] != "base64":
         return
     media_type, data = source.get("media_type"), source.get("data")
-    if media_type not in _MAGIC:
+    if not isinstance(media_type, str) or media_type not in _MAGIC:
         _refuse(f"{here}.source.media_type", f"{media_type!r} is not taken", "use PNG, JPEG, GIF or WebP")
     if not isinstance(data, str) or not data:
         _refuse(f"{here}.source.data", "it is empty", "leave the image out")
