@@ -174,10 +174,10 @@ class Resolver:
         text = frame(about, made.span, body_text(made.data), made.tail, body_text(tail_data))
         return TextPart(text), text
 
-    def mend(self, ref: ObsRef) -> bool:
+    def mend(self, ref: ObsRef, *, network: bool = True) -> bool:
         """Return True if the view of `ref` is whole again after what could be tried."""
         try:
-            recovered = self._recovery.recover(ref.id, ref.view, Damaged(f"obs:{ref.id} is damaged"))
+            recovered = self._recovery.recover(ref.id, ref.view, Damaged(f"obs:{ref.id} is damaged"), network=network)
         except ManusfsError:
             return False
         return recovered.state in ("stored", "unchanged")

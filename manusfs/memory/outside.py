@@ -1,0 +1,54 @@
+"""Makes what a workspace uses of the world outside, out of its settings; imported only when that is needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from manusfs.fetch import FetchOptions
+from manusfs.workspace.settings import Settings
+
+if TYPE_CHECKING:
+    from manusfs.fetch import Fetcher, PageCache
+    from manusfs.memory.intake import Extractor
+    from manusfs.workspace.folder import Folder
+
+__all__ = ["cached", "extractor", "fetcher"]
+
+_CACHE = ".manusfs/cache"
+
+
+def fetcher(settings: Settings, folder: Folder) -> Fetcher:
+    """Return what reaches the network, with the workspace's own cache."""
+    from manusfs.fetch import Fetcher
+
+    options = FetchOptions(
+        user_agent=settings.user_agent,
+        robots=settings.robots,
+        allow_hosts=settings.allow_hosts,
+        host_delay_s=settings.host_delay_s,
+        timeout_s=settings.fetch_timeout_s,
+        retries=settings.fetch_retries,
+        max_wire_bytes=settings.max_wire_bytes,
+        max_body_bytes=settings.max_body_bytes,
+        cache_fresh_s=settings.cache_fresh_s,
+    )
+    return Fetcher(options, _cache(settings, folder))
+
+
+def cached(settings: Settings, folder: Folder, sha256: str) -> bytes | None:
+    """Return the body of that sha256 from the disk cache, None when it is not there."""
+    return _cache(settings, folder).by_sha256(sha256) if folder.root.is_dir(_CACHE) else None
+
+
+def _cache(settings: Settings, folder: Folder) -> PageCache:
+    from manusfs.fetch import PageCache
+
+    return PageCache(Path(folder.path) / _CACHE, settings.cache_bytes)
+
+
+def extractor(settings: Settings) -> Extractor:
+    """Return what makes text of bytes, in a child process with the settings' limits."""
+    from manusfs.extract import Extraction
+
+    return Extraction(seconds=settings.extract_seconds, memory_mb=settings.extract_memory_mb)

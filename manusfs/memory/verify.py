@@ -1,0 +1,309 @@
+"""Checks everything in a workspace, network off: every byte against its hash, every line, every ref.
+
+It shares no hashing with store/: a mistake there would be made twice and found never.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from manusfs.errors import ManusfsError
+from manusfs.memory.renderer import Renderer
+from manusfs.records import ObsRef, Part, TextPart, part_from_json
+from manusfs.workspace.locks import lock_workspace
+from manusfs.workspace.lost import set_aside
+
+if TYPE_CHECKING:
+    from manusfs.store import Observations
+    from manusfs.workspace import Folder
+
+__all__ = ["Report", "verify"]
+
+_BLOCK = 262_144
+_ID = re.compile(r"-([0-9a-f]{12,64})\Z")
+_SEALED = re.compile(rb'(?s)(.*,)"crc":"([0-9a-f]{8})"\}\Z')
+_REPORT_REF = re.compile(r"obs:([0-9a-f]{12,64})")
+_SESSION_OF = re.compile(r"reports/(.+)-\d+\.md\Z")
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a check found. Each entry begins with a ref or a path."""
+
+    observations: int
+    bytes: int
+    """Bytes that were hashed."""
+    refs: int
+    """Refs in transcripts and reports that were followed."""
+    damaged: tuple[str, ...]
+    """What does not match its hash or checksum."""
+    lost: tuple[str, ...]
+    """Refs that lead nowhere."""
+    orphans: tuple[str, ...]
+    """Observations that no transcript names: whole, kept, and no fault; a crash may leave one."""
+    repaired: tuple[str, ...] = ()
+    """What repair did."""
+
+    @property
+    def ok(self) -> bool:
+        """True if nothing is damaged or lost."""
+        return not self.damaged and not self.lost
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object that `verify --json` prints."""
+        lists = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return {**lists, "ok": self.ok}
+
+
+@dataclass(slots=True)
+class _Findings:
+    ids: dict[str, str] = field(default_factory=dict)
+    """Path of each sound observation."""
+    broken: dict[str, str] = field(default_factory=dict)
+    """Id of each damaged observation folder, by path."""
+    known: set[str] = field(default_factory=set)
+    """Ids that transcripts name."""
+    sessions: set[str] = field(default_factory=set)
+    damaged: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    bytes: int = 0
+    refs: int = 0
+
+
+def verify(
+    folder: Folder,
+    observations: Observations,
+    *,
+    repair: bool = False,
+    mend: Callable[[ObsRef], bool] | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Return what is wrong in the workspace. With `repair`, mend what can be and move the rest to `lost+found/`.
+
+    Raises:
+        Locked: repair was asked for while someone works in the workspace.
+    """
+    if not repair:
+        return _report(_look(folder, observations, progress))
+    with lock_workspace(folder.root, shared=False):
+        before = _look(folder, observations, progress)
+        done = tuple(_repaired(folder, before, mend))
+        after = _look(folder, observations, progress) if done else before
+        return _report(after, done)
+
+
+def _look(folder: Folder, observations: Observations, progress: Progress | None) -> _Findings:
+    found = _Findings()
+    for path, id in sorted(_observation_folders(folder)):
+        if progress is not None:
+            progress(path)
+        problems = list(_observation(folder, path, id, found))
+        found.damaged.extend(f"obs:{id} {problem}" for problem in problems)
+        if problems:
+            found.broken[path] = id
+        else:
+            found.ids[id] = path
+    renderer = Renderer(observations)
+    for session in _names(folder, "sessions"):
+        if progress is not None:
+            progress(f"sessions/{session}")
+        _transcript(folder, session, renderer, found)
+    for path in _files(folder, "reports"):
+        _report_refs(folder, path, found)
+    return found
+
+
+def _report(found: _Findings, repaired: tuple[str, ...] = ()) -> Report:
+    orphans = tuple(f"obs:{id} {path}" for id, path in found.ids.items() if id not in found.known)
+    return Report(
+        observations=len(found.ids) + len(found.broken),
+        bytes=found.bytes,
+        refs=found.refs,
+        damaged=tuple(found.damaged),
+        lost=tuple(dict.fromkeys(found.lost)),
+        orphans=orphans,
+        repaired=repaired,
+    )
+
+
+def _observation_folders(folder: Folder) -> Iterator[tuple[str, str]]:
+    for kind in _names(folder, "observations"):
+        for name in _names(folder, f"observations/{kind}"):
+            path = f"observations/{kind}/{name}"
+            if kind in ("file", "user"):
+                if match := _ID.search(name):
+                    yield path, match[1]
+                continue
+            for inner in _names(folder, path):
+                if match := _ID.search(inner):
+                    yield f"{path}/{inner}", match[1]
+
+
+def _observation(folder: Folder, path: str, id: str, found: _Findings) -> Iterator[str]:
+    try:
+        raw = folder.root.read(f"{path}/meta.json")
+    except ManusfsError as error:
+        yield f"{path}/meta.json: {error}"
+        return
+    found.bytes += len(raw)
+    meta = _unsealed(raw.rstrip(b"\n"))
+    if meta is None:
+        yield f"{path}/meta.json: its checksum does not match"
+        return
+    try:
+        digest = hashlib.sha256(f"{meta['source']['key']}\0{meta['raw_sha256']}".encode()).hexdigest()
+        files = {name: dict(file) for name, file in meta["files"].items()}
+        if meta["id"] != id or not digest.startswith(id):
+            yield f"{path}/meta.json: it describes another observation"
+        if files["raw"]["sha256"] != meta["raw_sha256"]:
+            yield f"{path}/meta.json: it contradicts itself"
+        for file in {file["name"]: file for file in files.values()}.values():
+            yield from _file(folder, f"{path}/{file['name']}", file, found)
+    except (KeyError, TypeError, AttributeError):
+        yield f"{path}/meta.json: it is no description of an observation"
+
+
+def _file(folder: Folder, path: str, file: Mapping[str, Any], found: _Findings) -> Iterator[str]:
+    whole, blocks, newlines, size = hashlib.sha256(), [], [], 0
+    try:
+        fd = folder.root.open_read(path)
+    except ManusfsError as error:
+        yield f"{path}: {error}"
+        return
+    try:
+        while block := _exactly(fd, _BLOCK):
+            whole.update(block)
+            blocks.append(hashlib.sha256(block).hexdigest())
+            newlines.append(block.count(b"\n"))
+            size += len(block)
+    except OSError as error:
+        yield f"{path}: {error.strerror}"
+        return
+    finally:
+        os.close(fd)
+    found.bytes += size
+    if size != file["size"]:
+        yield f"{path}: it has {size} bytes, not {file['size']}"
+    elif whole.hexdigest() != file["sha256"]:
+        yield f"{path}: its sha256 does not match"
+    elif blocks != list(file["blocks"]) or newlines != list(file["newlines"]):
+        yield f"{path}: the hashes or newline counts of its blocks do not match"
+
+
+def _exactly(fd: int, size: int) -> bytes:
+    pieces = []
+    while size and (piece := os.read(fd, size)):
+        pieces.append(piece)
+        size -= len(piece)
+    return b"".join(pieces)
+
+
+def _unsealed(line: bytes) -> dict[str, Any] | None:
+    match = _SEALED.match(line)
+    if match is None or zlib.crc32(match[1]) != int(match[2], 16):
+        return None
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _transcript(folder: Folder, session: str, renderer: Renderer, found: _Findings) -> None:
+    path = f"sessions/{session}/transcript.jsonl"
+    try:
+        raw = folder.root.read(path)
+    except ManusfsError:
+        # A session that died before its first line has nothing that could be lost.
+        return
+    found.sessions.add(session)
+    found.bytes += len(raw)
+    last = 0
+    for number, line in enumerate(raw.split(b"\n"), 1):
+        if not line:
+            continue
+        event = _unsealed(line)
+        if event is None:
+            found.damaged.append(f"msg:{session}:{last + 1} {path}: line {number} is not whole")
+            continue
+        if event.get("seq", 0) <= last:
+            found.damaged.append(f"msg:{session}:{event.get('seq')} {path}: line {number} is out of order")
+        last = max(last, int(event.get("seq", 0)))
+        _event(event, session, renderer, found)
+
+
+def _event(event: Mapping[str, Any], session: str, renderer: Renderer, found: _Findings) -> None:
+    data = event["data"]
+    if event["kind"] == "observation":
+        found.known.add(str(data["id"]))
+    for part in _parts(event["kind"], data):
+        if isinstance(part, TextPart):
+            continue
+        found.refs += 1
+        found.known.add(part.ref.id)
+        try:
+            renderer.text(part)
+        except ManusfsError as error:
+            found.lost.append(f"{part.ref} in msg:{session}:{event['seq']}: {error}")
+
+
+def _parts(kind: str, data: Mapping[str, Any]) -> Iterator[Part]:
+    stored = {"observation": "part", "shown": "parts", "epoch": "opening"}.get(kind)
+    if stored is None:
+        return
+    value = data.get(stored, [])
+    for part in [value] if isinstance(value, dict) else value:
+        yield part_from_json(part)
+
+
+def _report_refs(folder: Folder, path: str, found: _Findings) -> None:
+    text = folder.root.read(path).decode("utf-8", "replace")
+    match = _SESSION_OF.match(path)
+    issued_here = match is not None and match[1] in found.sessions
+    for id in dict.fromkeys(_REPORT_REF.findall(text)):
+        found.refs += 1
+        if id in found.ids or id in found.broken.values():
+            continue
+        # A ref that no transcript ever issued was invented by a model: `manusfs cite` tells that, nothing was lost.
+        if id in found.known or not issued_here:
+            found.lost.append(f"obs:{id} in {path}: there is no such observation")
+
+
+def _repaired(folder: Folder, found: _Findings, mend: Callable[[ObsRef], bool] | None) -> Iterator[str]:
+    for path, id in found.broken.items():
+        if mend is not None:
+            for view in _views(folder, path):
+                mend(ObsRef(id, view))
+            if not list(_observation(folder, path, id, _Findings())):
+                yield f"obs:{id} {path}: mended"
+                continue
+        try:
+            yield f"obs:{id} {path}: moved to {set_aside(folder.root, path)}"
+        except ManusfsError as error:
+            yield f"obs:{id} {path}: could not be moved: {error}"
+
+
+def _views(folder: Folder, path: str) -> Iterable[str]:
+    try:
+        meta = _unsealed(folder.root.read(f"{path}/meta.json").rstrip(b"\n"))
+    except ManusfsError:
+        return ("raw",)
+    return tuple((meta or {}).get("files", {"raw": {}}))
+
+
+def _names(folder: Folder, place: str) -> list[str]:
+    if not folder.root.is_dir(place):
+        return []
+    return [entry.name for entry in folder.root.listdir(place) if entry.is_dir]
+
+
+def _files(folder: Folder, place: str) -> list[str]:
+    return list(folder.root.walk(place)) if folder.root.is_dir(place) else []

@@ -1,0 +1,348 @@
+"""The public face of a workspace: add, read, search, grep, list, note, verify."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from manusfs.errors import UsageError
+from manusfs.records import Event, Extracted, Fetched, Meta, ObsRef, Ref
+from manusfs.store import Index, Observations
+from manusfs.workspace.folder import Folder
+from manusfs.workspace.settings import Settings
+
+if TYPE_CHECKING:
+    from manusfs.fetch import Fetcher
+    from manusfs.memory.adding import Added
+    from manusfs.memory.intake import Extractor, Intake
+    from manusfs.memory.listing import NoteLine, ObservationLine, SessionLine
+    from manusfs.memory.reading import Reading
+    from manusfs.memory.renderer import Renderer
+    from manusfs.memory.resolver import Resolver
+    from manusfs.memory.search import Hit, Search
+    from manusfs.memory.verify import Report
+    from manusfs.session import Transcript
+    from manusfs.workspace.fs import FileSystem
+
+__all__ = ["Doors", "Workspace"]
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """What a workspace uses of the world outside; each is made when it is first needed unless it is given."""
+
+    extractor: Extractor | None = None
+    fetcher: Fetcher | None = None
+    clock: Callable[[], str] | None = None
+    """Gives the UTC time that is written beside an observation."""
+    network: bool = True
+    """False: nothing is ever fetched, not even to repair."""
+
+
+class Workspace:
+    """A workspace folder, open. Opening it loads no library that only fetching, extracting or adding needs."""
+
+    def __init__(
+        self,
+        folder: Folder,
+        settings: Settings | None = None,
+        *,
+        told: Callable[[str], None] | None = None,
+        doors: Doors | None = None,
+    ) -> None:
+        """`told` gets one line when something was repaired, or made anew, that the person should know of."""
+        self.folder = folder
+        self.settings = settings or Settings()
+        self._told = told or _silent
+        self._doors = doors or Doors()
+        self._lock = threading.Lock()
+        self._transcript: Transcript | None = None
+        self._own_fetcher: Fetcher | None = None
+        self._own_extractor: Extractor | None = None
+
+    @classmethod
+    def open(
+        cls,
+        path: Path | str,
+        settings: Settings | None = None,
+        *,
+        told: Callable[[str], None] | None = None,
+        doors: Doors | None = None,
+        fs: FileSystem | None = None,
+    ) -> Self:
+        """Return the workspace at `path`.
+
+        Raises:
+            NoWorkspace, NewerFormat, ConfigError: as they say.
+        """
+        return cls(Folder.open(path, fs), settings, told=told, doors=doors)
+
+    @classmethod
+    def create(
+        cls,
+        path: Path | str,
+        settings: Settings | None = None,
+        *,
+        told: Callable[[str], None] | None = None,
+        doors: Doors | None = None,
+        fs: FileSystem | None = None,
+    ) -> Self:
+        """Make a workspace at `path` from the template and return it.
+
+        Raises:
+            ConfigError: there is one already.
+        """
+        return cls(Folder.create(path, fs), settings, told=told, doors=doors)
+
+    # -- the parts, each made when it is first wanted
+
+    @cached_property
+    def index(self) -> Index:
+        """The index: for finding, never trusted for bytes."""
+        return Index(self.folder)
+
+    @cached_property
+    def observations(self) -> Observations:
+        """The observations on disk."""
+        return Observations(self.folder, self.index.locate)
+
+    @cached_property
+    def finder(self) -> Search:
+        """Search, grep and listings over everything; brings the index up to date."""
+        from manusfs.memory.search import Search
+
+        return Search(self.observations, self.index, self.folder, self._told)
+
+    @cached_property
+    def intake(self) -> Intake:
+        """The one way in."""
+        from manusfs.memory.intake import Intake, utc_now
+        from manusfs.memory.stubs import StubLimits
+
+        # Before the first order is given: an index that was deleted learns the greatest one from the transcripts.
+        self.finder.refresh()
+        limits = StubLimits.of(self.settings)
+        return Intake(self.observations, self.index, _Late(self), limits, self._doors.clock or utc_now)
+
+    @cached_property
+    def resolver(self) -> Resolver:
+        """The one way out."""
+        from manusfs.memory.recovery import Origin, Recovery
+        from manusfs.memory.resolver import Resolver
+
+        online = self._doors.network
+        origin = Origin(
+            extractor=lambda: self.extractor,
+            cached=self._cached,
+            fetch=self.fetch if online else None,
+            keep=self._keep,
+        )
+        recovery = Recovery(self.folder, self.observations, self.index, origin)
+        return Resolver(self.folder, self.observations, self.index, recovery)
+
+    @cached_property
+    def renderer(self) -> Renderer:
+        """Gives the texts of a transcript's parts; damaged bodies are mended on the way where that can be proved."""
+        from manusfs.memory.renderer import Renderer
+
+        return Renderer(self.observations, mend=lambda ref: self.resolver.mend(ref, network=self._doors.network))
+
+    @property
+    def extractor(self) -> Extractor:
+        """What makes text of bytes."""
+        if self._doors.extractor is not None:
+            return self._doors.extractor
+        with self._lock:
+            if self._own_extractor is None:
+                from manusfs.memory.outside import extractor
+
+                self._own_extractor = extractor(self.settings)
+            return self._own_extractor
+
+    @property
+    def fetcher(self) -> Fetcher:
+        """What reaches the network."""
+        if self._doors.fetcher is not None:
+            return self._doors.fetcher
+        with self._lock:
+            if self._own_fetcher is None:
+                from manusfs.memory.outside import fetcher
+
+                self._own_fetcher = fetcher(self.settings, self.folder)
+            return self._own_fetcher
+
+    # -- what people and programs do
+
+    def fetch(self, url: str) -> Fetched:
+        """Return what `url` answers now, or the cache while it is fresh; nothing is stored.
+
+        Raises:
+            AddressRefused, Refused, Unavailable, UsageError: as they say.
+        """
+        return self.fetcher.fetch(url)
+
+    def add(self, source: str) -> Added:
+        """Store one source, a URL or a file, and return what became of it; a failure is told in `error`."""
+        return next(iter(self.add_all([source])))
+
+    def add_all(self, sources: Iterable[str]) -> Iterator[Added]:
+        """Yield what became of each source, in order, as soon as it is durable and can be read; a few at a time.
+
+        Raises:
+            StorageError: the workspace can't be written.
+        """
+        from manusfs.memory.adding import add_all
+
+        transcript = self._intake_session()
+        yield from add_all(sources, self._bring, self.intake, transcript.session, self._record)
+        self.index.flush()
+
+    def add_bytes(self, data: bytes, label: str = "stdin") -> Added:
+        """Store what was given directly, as standard input or a paste, and return what became of it."""
+        from manusfs.memory.adding import add_all
+        from manusfs.memory.sources import from_bytes
+
+        transcript = self._intake_session()
+        body = from_bytes(data, label)
+        (added,) = add_all([label], lambda _: body, self.intake, transcript.session, self._record)
+        self.index.flush()
+        return added
+
+    def read(
+        self,
+        ref: Ref | str,
+        start: int = 0,
+        limit: int | None = None,
+        *,
+        chars: int | None = None,
+        lines: Sequence[int] | None = None,
+        page: int | None = None,
+        raw: bool = False,
+        tail: bool = False,
+    ) -> Reading:
+        """Return a piece of a ref, path or URL: from byte `start` on, `limit` bytes and `chars` characters at most.
+
+        See `Resolver.read` for lines, pages and tails, and for what is raised.
+        """
+        made = self.resolver.read(
+            ref, start, limit, chars=chars, lines=lines, page=page, raw=raw, tail=tail, network=self._doors.network
+        )
+        if made.message:
+            self._told(made.message)
+        return made
+
+    def search(self, query: str, within: str | None = None, limit: int = 10) -> list[Hit]:
+        """Return the passages of everything stored that fit `query` best."""
+        return self.finder.search(query, within, limit)
+
+    def ls(self, kind: str = "observations") -> list[ObservationLine | NoteLine | SessionLine]:
+        """Return what there is of "observations", "notes", "sessions" or "reports", oldest first.
+
+        Raises:
+            UsageError: another kind.
+        """
+        from manusfs.memory.listing import KINDS, lines
+
+        if kind not in KINDS:
+            raise UsageError(f"can't list {kind!r}", hint=f"one of {', '.join(KINDS)}")
+        if kind == "observations":
+            self.finder.refresh()
+        return list(lines(self.folder, self.index, kind))
+
+    def note(self, text: str, title: str, folder: str = "findings") -> str:
+        """Write a note to `notes/<folder>/` and return its path; another note is never overwritten."""
+        from manusfs.memory.notes import note
+
+        return note(self.folder.root, text, title, folder)
+
+    def verify(self, *, repair: bool = False, progress: Callable[[str], None] | None = None) -> Report:
+        """Return what is wrong in the workspace, network off; with `repair`, mend it or move it to `lost+found/`.
+
+        Raises:
+            Locked: repair was asked for while someone works in it.
+        """
+        from manusfs.memory.verify import verify
+
+        return verify(self.folder, self.observations, repair=repair, mend=self._mend_here, progress=progress)
+
+    def rebuild_index(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Make the index anew from the tree and return how many observations it holds."""
+        return self.finder.rebuild(progress).observations
+
+    def close(self) -> None:
+        """Write what the index still owes and let everything go."""
+        if "index" in self.__dict__:
+            self.index.close()
+        if self._transcript is not None:
+            self._transcript.close()
+            self._transcript = None
+        for own in (self._own_fetcher, self._own_extractor):
+            close = getattr(own, "close", None)
+            if close is not None:
+                close()
+        self._own_fetcher = self._own_extractor = None
+        self.folder.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    # -- inside
+
+    def _bring(self, source: str) -> Fetched:
+        from manusfs.memory.sources import classify, read_file
+
+        kind = classify(source)
+        if kind == "url":
+            return self.fetch(source.strip())
+        if kind == "-":
+            raise UsageError("standard input is not read here", hint="give its bytes to add_bytes")
+        return read_file(source, self.folder.root, self.settings.max_body_bytes)
+
+    def _intake_session(self) -> Transcript:
+        from manusfs.session import Transcript
+
+        if self._transcript is None:
+            self._transcript = Transcript.create(self.folder, "intake", title="added")
+        return self._transcript
+
+    def _record(self, events: Sequence[Event]) -> None:
+        self._intake_session().append(events)
+
+    def _keep(self, fetched: Fetched) -> Meta:
+        session = self._intake_session().session
+        (taken,) = self.intake.take([fetched], session, [""])
+        self._record([self.intake.event(taken, "")])
+        self.intake.index(taken)
+        return taken.meta
+
+    def _mend_here(self, ref: ObsRef) -> bool:
+        return self.resolver.mend(ref, network=False)
+
+    def _cached(self, sha256: str) -> bytes | None:
+        from manusfs.memory.outside import cached
+
+        return cached(self.settings, self.folder, sha256)
+
+
+class _Late:
+    """An extractor that is made when the first text is wanted: what is known already needs none."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def extract(self, raw: bytes, *, media_type: str, charset: str, name: str, source_url: str) -> Extracted:
+        """Return the text of `raw`."""
+        made = self._workspace.extractor
+        return made.extract(raw, media_type=media_type, charset=charset, name=name, source_url=source_url)
+
+
+def _silent(line: str) -> None:
+    """Say nothing."""
