@@ -15,7 +15,7 @@ AgentEventKind = Literal[
     "restart",  # text: why the reply that came so far is dropped and asked for again
     "call",  # text: the tool's name; data: call, arguments
     "result",  # text: one line; data: call, tool, ref, bytes, status, tokens, saved_tokens, is_error
-    "usage",  # data: turn, window_tokens, window, saved_tokens, input_tokens, output_tokens, cache_*, cost_usd, total_usd
+    "usage",  # data: turn, window_tokens, window, saved_tokens, input_tokens, …, cost_usd, total_usd
     "compaction",  # text: one line; data: policy, before_tokens, after_tokens, moves
     "warning",  # text: what comes near, what was repaired, what was left out
     "limit",  # text: which limit ended the run and how to go on; data: stop

@@ -31,7 +31,7 @@ class Limits:
     settings: Settings
     clock: Callable[[], float] = time.monotonic
     turns: int = 0
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = None
     _started: float = 0.0
     _warned: set[str] = field(default_factory=set)

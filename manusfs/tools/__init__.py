@@ -1,1 +1,7 @@
-"""To come."""
+"""What the model can call: typed functions over the workspace and the network that they are given."""
+
+from manusfs.tools.env import ToolEnv
+from manusfs.tools.schema import Tool, tool
+from manusfs.tools.toolbox import TOOLS, ToolBox
+
+__all__ = ["TOOLS", "Tool", "ToolBox", "ToolEnv", "tool"]

@@ -26,17 +26,20 @@ def edit(env: ToolEnv, path: str, old: str, new: str) -> Shown:
     """
     place, root = writable(env, path), env.workspace.folder.root
     if not old:
-        raise ToolError("`old` is empty. To add to a file use write(path, content, append=true)")
+        raise ToolError("`old` is empty", hint="to add to a file use write(path, content, append=true)")
     with short_lock(root):
         if not root.exists(place):
-            raise ToolError(f"there is no file {place!r}. Make it with write(path, content), or see list(what='notes')")
+            hint = "make it with write(path, content), or see what there is: list(what='notes')"
+            raise ToolError(f"there is no file {place!r}", hint=hint)
         text = root.read(place).decode("utf-8", "replace")
         found = text.count(old)
         if found == 0:
-            raise ToolError(f"`old` does not stand in {place}. Read the file; it begins:\n{first_lines(text)}")
+            hint = f"read the file; it begins:\n{first_lines(text)}"
+            raise ToolError(f"`old` does not stand in {place} as it is written", hint=hint)
         if found > 1:
             lines = ", ".join(str(line) for line in _lines(text, old)[:10])
-            raise ToolError(f"`old` stands {found} times in {place} (lines {lines}). Take more text round the right one")
+            hint = "take more text round the right one into `old`"
+            raise ToolError(f"`old` stands {found} times in {place}, lines {lines}", hint=hint)
         root.write_atomic(place, valid_text(text.replace(old, new)).encode("utf-8"))
     line = text[: text.index(old)].count("\n") + 1
     return Shown((TextPart(f"Edited {place} at line {line}."),), (place,))

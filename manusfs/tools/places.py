@@ -21,13 +21,13 @@ def writable(env: ToolEnv, path: str) -> str:
     try:
         parts = check_relative(path)
     except PathRefused as error:
-        raise ToolError(f"cannot write {path!r}: {error}. {_where(places)}") from None
+        raise ToolError(f"can't write {path!r}: {error}", hint=_where(places)) from None
     if parts == ("todo.md",):
-        raise ToolError("todo.md is written with the `todo` tool")
+        raise ToolError("todo.md is not written as a file", hint="use the `todo` tool")
     if len(parts) < 2 or parts[0] not in places:
-        raise ToolError(f"cannot write {path!r}. {_where(places)}")
+        raise ToolError(f"can't write {path!r}: that is no place for your files", hint=_where(places))
     if any(part.startswith(".") for part in parts):
-        raise ToolError(f"cannot write {path!r}: names that begin with a dot are hidden from people. {_where(places)}")
+        raise ToolError(f"can't write {path!r}: a name with a leading dot is hidden from people", hint=_where(places))
     return "/".join(parts)
 
 
@@ -38,4 +38,4 @@ def first_lines(text: str, count: int = 3, width: int = 120) -> str:
 
 
 def _where(places: tuple[str, ...]) -> str:
-    return f"Write to a file under {', '.join(f'{place}/' for place in places)}, for example notes/findings/topic.md"
+    return f"write to a file under {', '.join(f'{place}/' for place in places)}, for example notes/findings/topic.md"

@@ -8,7 +8,7 @@ import re
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, overload
 
 from manusfs.errors import ToolError
 from manusfs.messages import Block
@@ -51,9 +51,7 @@ class Tool:
             if given.get(name) is None:
                 raise ToolError(f"{self.name} needs the argument {name!r}. It takes: {self._signature()}")
         return {
-            name: self._converted(name, value)
-            for name, value in given.items()
-            if value is not None or name in required
+            name: self._converted(name, value) for name, value in given.items() if value is not None or name in required
         }
 
     def _nearest(self, name: str) -> str:
@@ -72,14 +70,23 @@ class Tool:
             raise ToolError(f"{self.name}: the argument {name!r} must be {wanted}, not {_short(value)}") from None
 
 
-def tool(function: Callable[..., Fetched | Shown] | None = None, *, writes: bool = False) -> Any:
+Function = Callable[..., Fetched | Shown]
+
+
+@overload
+def tool(function: Function) -> Tool: ...
+@overload
+def tool(*, writes: bool) -> Callable[[Function], Tool]: ...
+def tool(function: Function | None = None, *, writes: bool = False) -> Tool | Callable[[Function], Tool]:
     """Return the Tool that `function` defines: `(env: ToolEnv, …) -> Fetched | Shown`.
 
     The name is the function's without a closing underscore. The docstring's text up to `Args:` is the description,
     the entries under `Args:` describe the arguments. An argument with a default is optional.
     """
-    if function is None:
-        return lambda inner: tool(inner, writes=writes)
+    return (lambda inner: _made(inner, writes)) if function is None else _made(function, writes)
+
+
+def _made(function: Function, writes: bool) -> Tool:
     hints = get_type_hints(function)
     parameters = list(inspect.signature(function).parameters.values())[1:]
     description, texts = _docstring(inspect.getdoc(function) or "")
@@ -143,7 +150,7 @@ def _convert(value: Any, hint: Any) -> Any:
             raise TypeError(value)
         return [_convert(item, get_args(hint)[0]) for item in items]
     if hint is bool:
-        return value if isinstance(value, bool) else _WORDS[str(value).strip().lower()] if _is_word(value) else _no(value)
+        return _truth(value)
     if hint is int:
         return _whole(value)
     if hint is float:
@@ -160,8 +167,11 @@ def _whole(value: Any) -> int:
     return number
 
 
-def _is_word(value: Any) -> bool:
-    return isinstance(value, str | int) and str(value).strip().lower() in _WORDS
+def _truth(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = str(value).strip().lower() if isinstance(value, str | int) else ""
+    return _WORDS[word] if word in _WORDS else bool(_no(value))
 
 
 def _no(value: Any) -> Any:

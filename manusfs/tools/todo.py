@@ -27,7 +27,7 @@ def todo(env: ToolEnv, items: list[str] | None = None, text: str | None = None) 
         text: The whole plan as Markdown, in place of `items`.
     """
     if (items is None) == (text is None):
-        raise ToolError("todo takes either `items` or `text`, and one of them must be given")
+        raise ToolError("todo takes `items` or `text`, one of the two", hint="give the whole plan as `items`")
     plan = valid_text(text) if text is not None else _checkboxes(items or [])
     data = plan.encode("utf-8")
     root = env.workspace.folder.root

@@ -30,7 +30,7 @@ def web_fetch(env: ToolEnv, url: str, find: str | None = None, limit: int | None
     """
     address = url.strip()
     if not address.lower().startswith(("http://", "https://")):
-        raise ToolError(f"not an http or https URL: {url!r}. Give the whole address, with https://")
+        raise ToolError(f"not an http or https URL: {url!r}", hint="give the whole address, with https://")
     if limit is not None and limit < 0:
         raise ToolError("`limit` is a number of characters from 0")
     fetched = env.fetch(address)

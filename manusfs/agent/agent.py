@@ -1,0 +1,249 @@
+"""The agent as programs use it: run a task in a workspace, or go on with a session."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from manusfs.agent import resume as resuming
+from manusfs.agent.begin import begin, tell_user_message
+from manusfs.agent.compaction import new_epoch
+from manusfs.agent.events import OnEvent
+from manusfs.agent.interrupt import Stop
+from manusfs.agent.limits import Limits
+from manusfs.agent.loop import Ended, loop
+from manusfs.agent.manifest import changed_event, changes, known, manifest
+from manusfs.agent.opening import instructions
+from manusfs.agent.recite import Recital, todo_text
+from manusfs.agent.report import Header, write_report
+from manusfs.agent.result import Citations, Result
+from manusfs.agent.running import Running
+from manusfs.agent.setup import is_same
+from manusfs.agent.sources import Given, GivenSource, given
+from manusfs.agent.standing import Standing
+from manusfs.agent.web import web_search
+from manusfs.context import Assembler, fold
+from manusfs.errors import NotFound, UsageError
+from manusfs.memory import Workspace
+from manusfs.messages import Model
+from manusfs.records import Event
+from manusfs.session import Transcript, sessions
+from manusfs.tools import ToolBox
+from manusfs.workspace.settings import Settings
+
+__all__ = ["Access", "Agent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What the user lets the agent use. Nothing here is read from the environment, and no key is ever written."""
+
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """Keys by provider: "anthropic", "brave", "tavily"."""
+    credential: str = ""
+    """Fingerprint of the model's key: a session that was made with another goes on without its old thinking."""
+    trusted: bool = True
+    """False for a folder that comes from someone else: its AGENTS.md and plan are then data, not instructions."""
+
+
+class Agent:
+    """A research agent in one workspace. Each `run` is a session of its own; `resume` goes on with one."""
+
+    def __init__(
+        self,
+        workspace: Workspace | str | Path,
+        model: Model | str = "",
+        settings: Settings | None = None,
+        on_event: OnEvent | None = None,
+        stop: Stop | None = None,
+        access: Access | None = None,
+    ) -> None:
+        """Take a workspace, open or by its path, and a model, ready or by its name; empty is what the settings say.
+
+        `on_event` is told what happens. `stop` is looked at between steps: once set, the run ends, resumable.
+        """
+        self.settings = settings or (workspace.settings if isinstance(workspace, Workspace) else Settings())
+        self.workspace = workspace if isinstance(workspace, Workspace) else Workspace.open(workspace, self.settings)
+        self.access = access or Access()
+        self.model = self._model(model or self.settings.model or "offline") if isinstance(model, str) else model
+        self._on_event = on_event
+        self._stop = stop or threading.Event()
+
+    def run(self, task: str, sources: Iterable[GivenSource] = ()) -> Result:
+        """Return what came of `task`. Files, bytes and standard input among `sources` are stored first; URLs are named.
+
+        Raises:
+            UsageError: the task is empty.
+            NotFound, Refused, StorageError: a source can't be read, or the workspace can't be written.
+        """
+        if not task.strip():
+            raise UsageError("the task is empty", hint='say what to find out: manusfs run "…"')
+        brought = given(sources, self.workspace.folder.root, self.settings.max_body_bytes)
+        with Transcript.create(self.workspace.folder, "run", title=_title(task)) as transcript:
+            run = self._running(transcript)
+            self._tell_start(run, resumed=False)
+            begin(run, task, brought)
+            return self._finish(run, loop(run), task)
+
+    def resume(self, session: str | None = None, message: str | None = None) -> Result:
+        """Return what came of going on with `session`, by default the latest run, told `message` if there is one.
+
+        Raises:
+            NotFound: no such session, or none at all.
+            UsageError: it is finished and there is no message, or it died before its task was written down.
+            Locked: another process is running it.
+        """
+        with Transcript.open(self.workspace.folder, session or self._latest(), write=True) as transcript:
+            run = self._running(transcript)
+            self._tell_start(run, resumed=True)
+            for line in transcript.repairs:
+                run.tell("warning", line)
+            if resuming.last_epoch(transcript.events) is None:
+                if not (message or "").strip():
+                    raise UsageError(
+                        f"session {transcript.session} ended before its task was written down",
+                        hint=f'give the task again: manusfs resume {transcript.session} "…"',
+                    )
+                begin(run, message or "", Given())
+                return self._finish(run, loop(run), message or "")
+            ended = self._go_on(run, message or "")
+            return self._finish(run, ended or loop(run), message or _task(transcript.events))
+
+    def _go_on(self, run: Running, message: str) -> Ended | None:
+        """Bring the session to where the loop can go on; return how it ended if the answer stands there already."""
+        answer, final = resuming.answer_so_far(run.transcript.events)
+        if final and not message.strip():
+            if run.transcript.events[-1].kind == "end":
+                raise UsageError(
+                    f"session {run.session} is finished",
+                    hint=f'give it something to do: manusfs resume {run.session} "…"',
+                )
+            return Ended("end_turn", answer)
+        events = resuming.closing(run.transcript.events)
+        if events:
+            run.tell("warning", f"{len(events)} calls were open when the session stopped; they are not run again")
+        run.record(events)
+        run.record(self._changes(run))
+        if not is_same(run):
+            new_epoch(run)
+        if message.strip():
+            tell_user_message(run, message)
+        else:
+            run.record(resuming.go_on(run.transcript.events))
+        run.recital.stood(run.window.tokens)
+        return None
+
+    def _changes(self, run: Running) -> Sequence[Event]:
+        root = self.workspace.folder.root
+        now = manifest(root)
+        found = changes(known(run.transcript.events), now)
+        if not found:
+            return ()
+        run.tell("warning", f"changed since the session stopped: {', '.join(found)}")
+        event = changed_event(found, now)
+        texts = [event.data["text"]]
+        if "AGENTS.md" in found:
+            texts.append(instructions(root, self.settings.startup_file_chars, trusted=run.trusted))
+        if "todo.md" in found:
+            texts.append(todo_text(root, trusted=run.trusted))
+        return (Event("changed", {**event.data, "text": "\n".join(text for text in texts if text)}),)
+
+    def _running(self, transcript: Transcript) -> Running:
+        events = transcript.events
+        root = self.workspace.folder.root
+        standing = Standing(transcript.session)
+        for event in events:
+            standing.apply(event)
+        return Running(
+            workspace=self.workspace,
+            transcript=transcript,
+            model=self.model,
+            tools=ToolBox(settings=self.settings),
+            settings=self.settings,
+            limits=Limits(self.settings),
+            recital=Recital(root, self.settings.recite_tokens, trusted=self.access.trusted),
+            stop=self._stop,
+            on_event=self._on_event,
+            trusted=self.access.trusted,
+            credential=self.access.credential,
+            window=fold(events),
+            assembler=Assembler(self.workspace.renderer, self.model.profile),
+            standing=standing,
+            fetch=self.workspace.fetch,
+            search_web=web_search(self.settings, self.access.keys),
+            call_ids=resuming.call_ids(events),
+            saved_tokens=resuming.saved_tokens(events),
+        )
+
+    def _finish(self, run: Running, ended: Ended, task: str) -> Result:
+        report, answer, citations = "", ended.answer, Citations()
+        problems: tuple[str, ...] = ()
+        root = self.workspace.folder.root
+        if answer.strip():
+            header = Header(run.session, task, run.today, self.model.profile.name)
+            written = write_report(root, answer, header, self.workspace.resolver, run.standing)
+            report, answer, citations, problems = written.path, written.answer, written.citations, written.problems
+            run.tell(
+                "report",
+                answer,
+                report=report,
+                problems=list(problems),
+                total=citations.total,
+                verified=citations.verified,
+            )
+        data = {"stop": ended.stop, "report": report, "message": ended.message, "files": manifest(root)}
+        run.record([Event("end", data)])
+        self.workspace.index.flush()
+        if ended.message:
+            run.tell("limit", ended.message, stop=ended.stop)
+        return Result(
+            session=run.session,
+            workspace=str(self.workspace.folder.path),
+            report=report,
+            answer=answer,
+            citations=citations,
+            turns=run.limits.turns,
+            tool_calls=run.tool_calls,
+            observations=run.observations,
+            usage=run.limits.usage,
+            stop=ended.stop,
+            message=ended.message,
+            cost_usd=run.limits.cost_usd,
+            problems=problems,
+        )
+
+    def _model(self, name: str) -> Model:
+        from manusfs import models
+
+        if name == "offline":
+            offline: Model = models.MODELS.load("offline")(self.settings.max_pages, self.settings.window or 200_000)
+            return offline
+        key = self.access.keys.get("anthropic", "")
+        return models.load(name, key=key, base_url=self.settings.base_url, window=self.settings.window)
+
+    def _latest(self) -> str:
+        found = [info.session for info in sessions(self.workspace.folder) if info.purpose == "run"]
+        if not found:
+            raise NotFound("there is no session to resume", hint='`manusfs run "…"` begins one')
+        return found[-1]
+
+    def _tell_start(self, run: Running, *, resumed: bool) -> None:
+        run.tell(
+            "start",
+            session=run.session,
+            workspace=str(self.workspace.folder.path),
+            model=self.model.profile.name,
+            window=run.profile.window,
+            resumed=resumed,
+        )
+
+
+def _title(task: str) -> str:
+    line = " ".join(task.split())
+    return line if len(line) <= 120 else f"{line[:119]}…"
+
+
+def _task(events: Sequence[Event]) -> str:
+    return str(next((event.data.get("title", "") for event in events if event.kind == "session"), ""))

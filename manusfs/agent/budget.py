@@ -1,0 +1,104 @@
+"""Makes the results of one turn share what is left of the window: what does not fit is sent as a ref."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from manusfs.memory import stubs
+from manusfs.records import Event, MsgRef, ObsRef, TextPart, part_from_json, part_to_json
+from manusfs.records.tokens import estimate
+
+if TYPE_CHECKING:
+    from manusfs.memory import Intake, Taken
+
+__all__ = ["Offer", "fit"]
+
+_FRAME_TOKENS = 12
+"""What the result block costs round its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One result on its way into the window: its event, what it costs, and a smaller form if there is one."""
+
+    event: Event
+    tokens: int
+    line: str = ""
+    """One line for people."""
+    details: dict[str, Any] = field(default_factory=dict)
+    taken: Taken | None = None
+    smaller: tuple[Event, int] | None = None
+    """The event of the smallest form of a new observation, and its tokens."""
+
+    @property
+    def saved_tokens(self) -> int:
+        """Tokens of the observation that its stub keeps out of the window."""
+        return max(0, self.taken.meta.tokens - self.tokens) if self.taken is not None else 0
+
+    @classmethod
+    def of_taken(cls, taken: Taken, call: str, intake: Intake) -> Offer:
+        """Return the offer of a stored observation."""
+        part, text = stubs.folded(taken.meta, ObsRef(taken.meta.id))
+        small = replace(taken, part=part, text=text)
+        details = {
+            "ref": f"obs:{taken.meta.id}",
+            "bytes": taken.meta.raw_size,
+            "status": taken.status,
+            "url": taken.meta.source.url,
+            "title": taken.meta.title,
+            "is_error": taken.is_error,
+        }
+        tokens = estimate(taken.notice) + estimate(taken.text) + _FRAME_TOKENS
+        less = estimate(taken.notice) + estimate(text) + _FRAME_TOKENS
+        offer = cls(intake.event(taken, call), tokens, taken.meta.title or taken.meta.source.key, details, taken)
+        return replace(offer, smaller=(intake.event(small, call), less)) if less < tokens else offer
+
+    @classmethod
+    def of_event(cls, event: Event) -> Offer:
+        """Return the offer of something shown."""
+        parts = [part_from_json(part) for part in event.data["parts"]]
+        texts = [part.text for part in parts if isinstance(part, TextPart)]
+        tokens = _FRAME_TOKENS + sum(
+            estimate(part.text) if isinstance(part, TextPart) else part.tokens for part in parts
+        )
+        first = texts[0].splitlines()[0] if texts and texts[0] else " ".join(event.data["reads"])
+        details = {"is_error": event.data["is_error"], "wrote": event.data["wrote"], "reads": event.data["reads"]}
+        return cls(event, tokens, first, details)
+
+
+def fit(offers: Sequence[Offer], left: int, session: str, first_seq: int) -> list[Offer]:
+    """Return `offers` so that together they cost at most `left` tokens, if that can be; the largest shrink first.
+
+    `first_seq` is the transcript number that the first event will get: what is not sent is kept whole under its
+    `msg:` ref.
+    """
+    fitted = list(offers)
+    total = sum(offer.tokens for offer in fitted)
+    for at in sorted(range(len(fitted)), key=lambda i: -fitted[i].tokens):
+        if total <= left:
+            break
+        smaller = _smaller(fitted[at], str(MsgRef(session, first_seq + at)), left)
+        total += smaller.tokens - fitted[at].tokens
+        fitted[at] = smaller
+    return fitted
+
+
+def _smaller(offer: Offer, ref: str, left: int) -> Offer:
+    if offer.smaller is not None:
+        event, tokens = offer.smaller
+        return replace(offer, event=event, tokens=tokens, details={**offer.details, "folded": True})
+    if offer.taken is not None:
+        return offer
+    reads = offer.event.data["reads"]
+    also = f" It shows {', '.join(reads[:3])}." if reads else ""
+    text = (
+        f"NOT SENT: this result has about {offer.tokens} tokens, the context {max(0, left)} left for the results of "
+        f'this turn.{also} It is kept whole: read(ref="{ref}") shows it, with `limit` in smaller pieces.'
+    )
+    tokens = estimate(text) + _FRAME_TOKENS
+    if tokens >= offer.tokens:
+        return offer
+    event = replace(offer.event, data={**offer.event.data, "sent": [part_to_json(TextPart(text))]})
+    return replace(offer, event=event, tokens=tokens, details={**offer.details, "sent": False})

@@ -1,0 +1,95 @@
+"""Keeps the window within its bounds: compacts at the policy's mark, and opens an epoch where one must begin anew."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from manusfs.agent.reply import usage_data
+from manusfs.agent.running import Running
+from manusfs.agent.setup import setup
+from manusfs.compact import Budget, Fresh, compact, due, load_policy, reopen
+from manusfs.errors import LimitReached, ManusfsError
+from manusfs.messages import Reply, Request
+from manusfs.records import Event
+from manusfs.tools.todo import TODO
+
+__all__ = ["make_room", "new_epoch"]
+
+_NEAR = 0.8
+"""Share of the policy's mark at which the user is warned."""
+
+
+def make_room(run: Running, *, force: bool = False) -> bool:
+    """Compact if the window stands at the policy's mark, or in any case with `force`; return True if it did.
+
+    Never while a call is open. What the next epoch takes from files and settings is read anew.
+    """
+    policy, budget = load_policy(run.settings.policy), Budget.of(run.profile, run.max_tokens)
+    if run.window.open_calls or not (force or due(run.window, policy, budget)):
+        _warn(run, min(policy.mark(budget), budget.limit))
+        return False
+    before = run.window.tokens
+    try:
+        events, bills = _performed(run, compact(run.window, policy, budget, run.workspace.renderer, _fresh(run)))
+    except LimitReached as error:
+        run.tell("warning", f"{error}; {error.hint}")
+        return False
+    if not events:
+        return False
+    # Refs in the events count on being the very next lines.
+    run.record([*events, *bills])
+    after = run.window.tokens
+    run.warned_epoch = 0
+    run.recital.stood(after)
+    run.tell(
+        "compaction",
+        f"{before:,} tokens folded to {after:,}; every ref still resolves",
+        policy=policy.name,
+        before_tokens=before,
+        after_tokens=after,
+    )
+    return True
+
+
+def new_epoch(run: Running) -> None:
+    """Open an epoch that carries everything over as it stands, without the old thinking."""
+    policy, budget = load_policy(run.settings.policy), Budget.of(run.profile, run.max_tokens)
+    run.record(reopen(run.window, policy, budget, run.workspace.renderer, _fresh(run)))
+
+
+def _performed(
+    run: Running, steps: Generator[Request, Reply, tuple[Event, ...]]
+) -> tuple[tuple[Event, ...], list[Event]]:
+    """Send the requests that a compaction makes; return its events, and those of what the requests cost."""
+    bills: list[Event] = []
+    try:
+        request = next(steps)
+        while True:
+            reply = run.model.reply(request)
+            cost = run.profile.cost(reply.usage)
+            run.limits.spend(reply.usage, cost)
+            bills.append(Event("usage", {**usage_data(reply, run.profile.name, cost), "purpose": "summary"}))
+            request = steps.send(reply)
+    except StopIteration as end:
+        return end.value, bills
+
+
+def _fresh(run: Running) -> Fresh:
+    """Return what the next epoch takes from now. A stranger's files stay as they were shown: fenced."""
+    if not run.trusted:
+        return Fresh(changes=setup(run))
+    return Fresh(_text(run, "AGENTS.md"), _text(run, TODO), setup(run))
+
+
+def _text(run: Running, path: str) -> str | None:
+    root = run.workspace.folder.root
+    try:
+        return root.read(path).decode("utf-8", "replace") if root.exists(path) else None
+    except ManusfsError:
+        return None
+
+
+def _warn(run: Running, mark: int) -> None:
+    if run.window.tokens >= _NEAR * mark and run.warned_epoch != run.window.epoch:
+        run.warned_epoch = run.window.epoch
+        run.tell("warning", f"the context holds {run.window.tokens:,} tokens and is compacted at {mark:,}")

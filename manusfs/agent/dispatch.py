@@ -1,0 +1,138 @@
+"""Runs the calls of one turn side by side, stores what they brought, and writes the results in call order."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from manusfs.agent.budget import Offer, fit
+from manusfs.agent.env import Environment
+from manusfs.agent.manifest import manifest
+from manusfs.agent.pool import run_all
+from manusfs.agent.reply import Call
+from manusfs.agent.running import Running
+from manusfs.errors import ManusfsError, ToolError
+from manusfs.records import Event, Fetched, Shown, TextPart, escape, part_to_json
+
+__all__ = ["THREADS", "Failure", "dispatch", "error_text"]
+
+THREADS = 8
+"""Most calls that run at the same time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A call that gave nothing: the text for the model, and the traceback when it was our own mistake."""
+
+    text: str
+    trace: str = ""
+
+
+Outcome = Fetched | Shown | Failure
+_SKIPPED = Failure("Error: interrupted, not known whether it ran.\nTry: look at what is there before you repeat it.")
+
+
+def dispatch(run: Running, calls: Sequence[Call]) -> None:
+    """Run `calls` and record their results, in call order, in one write; index rows follow."""
+    for call in calls:
+        run.tell("call", call.name, call=call.id, arguments=call.arguments)
+    outcomes = _run(run, calls)
+    offers = _offers(run, calls, outcomes)
+    offers = fit(offers, run.window_left(), run.session, run.window.seq + 1)
+    events = [offer.event for offer in offers]
+    if recital := _recital(run, calls, offers):
+        events.append(recital)
+    run.record(events)
+    run.tool_calls += len(calls)
+    taken = [offer.taken for offer in offers if offer.taken is not None]
+    run.observations += len(taken)
+    for one in taken:
+        run.workspace.intake.index(one)
+    for call, offer in zip(calls, offers, strict=True):
+        run.saved_tokens += offer.saved_tokens
+        run.tell("result", offer.line, call=call.id, tool=call.name, **offer.details)
+
+
+def error_text(error: Exception) -> str:
+    """Return the text by which the model learns of `error`; what it quotes from outside is escaped."""
+    hint = getattr(error, "hint", "")
+    text = f"Error: {error}" + (f"\nTry: {hint}" if hint else "")
+    return escape.body(text)
+
+
+def _run(run: Running, calls: Sequence[Call]) -> list[Outcome]:
+    env = Environment(run)
+    writing = [i for i, call in enumerate(calls) if run.tools.writes(call.name)]
+    # Calls that write run one after another, in call order: two edits of one file must both be there afterwards.
+    groups = [[i] for i in range(len(calls)) if i not in writing] + ([writing] if writing else [])
+    jobs = [_job(run, env, [calls[i] for i in group]) for group in groups]
+    skipped = [[_SKIPPED] * len(group) for group in groups]
+    nothing: list[Outcome] = []
+    done = run_all(jobs, threads=THREADS, stopped=run.stop.is_set, skipped=nothing)
+    outcomes: dict[int, Outcome] = {}
+    for group, results, instead in zip(groups, done, skipped, strict=True):
+        outcomes.update(zip(group, results or instead, strict=True))
+    return [outcomes[i] for i in range(len(calls))]
+
+
+def _job(run: Running, env: Environment, calls: Sequence[Call]) -> Callable[[], list[Outcome]]:
+    return lambda: [_call(run, env, call) for call in calls]
+
+
+def _call(run: Running, env: Environment, call: Call) -> Outcome:
+    try:
+        return run.tools.call(call.name, call.arguments, env)
+    except (ManusfsError, ToolError) as error:
+        return Failure(error_text(error))
+    except Exception as error:  # noqa: BLE001 (a tool's mistake must not end a run of hours: it is told and logged)
+        text = f"Error: the tool {call.name} failed in an unexpected way: {type(error).__name__}: {error}"
+        return Failure(escape.body(f"{text}\nTry: other arguments or another tool."), traceback.format_exc())
+
+
+def _offers(run: Running, calls: Sequence[Call], outcomes: Sequence[Outcome]) -> list[Offer]:
+    fetched = [i for i, outcome in enumerate(outcomes) if isinstance(outcome, Fetched)]
+    bodies = [outcome for outcome in outcomes if isinstance(outcome, Fetched)]
+    taken = run.workspace.intake.take(bodies, run.session, [calls[i].id for i in fetched]) if fetched else []
+    by_call = dict(zip(fetched, taken, strict=True))
+    offers = []
+    for i, (call, outcome) in enumerate(zip(calls, outcomes, strict=True)):
+        if i in by_call:
+            offers.append(Offer.of_taken(by_call[i], call.id, run.workspace.intake))
+        elif isinstance(outcome, Shown):
+            offers.append(Offer.of_event(_shown(run, call, outcome)))
+        elif isinstance(outcome, Failure):
+            offers.append(Offer.of_event(_failed(call, outcome)))
+    return offers
+
+
+def _shown(run: Running, call: Call, shown: Shown) -> Event:
+    data: dict[str, Any] = {
+        **shown.details,
+        "call": call.id,
+        "parts": [part_to_json(part) for part in shown.parts],
+        "is_error": False,
+        "wrote": list(shown.wrote),
+        "reads": list(shown.details.get("reads", ())),
+    }
+    if shown.wrote:
+        data["files"] = manifest(run.workspace.folder.root, shown.wrote)
+    return Event("shown", data)
+
+
+def _failed(call: Call, failure: Failure) -> Event:
+    parts = [part_to_json(TextPart(failure.text))]
+    data: dict[str, Any] = {"call": call.id, "parts": parts, "is_error": True, "wrote": [], "reads": []}
+    if failure.trace:
+        data["traceback"] = failure.trace
+    return Event("shown", data)
+
+
+def _recital(run: Running, calls: Sequence[Call], offers: Sequence[Offer]) -> Event | None:
+    after = run.window.tokens + sum(offer.tokens for offer in offers)
+    if any(call.name == "todo" and not offer.event.data["is_error"] for call, offer in zip(calls, offers, strict=True)):
+        run.recital.stood(after)
+        return None
+    text = run.recital.due(after)
+    return Event("recite", {"text": text}) if text else None

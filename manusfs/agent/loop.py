@@ -1,0 +1,150 @@
+"""The loop: assemble, ask, write down, run what was called for, until the model ends its turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from manusfs.agent.compaction import make_room
+from manusfs.agent.dispatch import dispatch
+from manusfs.agent.reply import Kept, keep, usage_data
+from manusfs.agent.running import Running, Stopped
+from manusfs.errors import ModelError
+from manusfs.messages import Delta, Reply, validate
+from manusfs.records import Event
+
+__all__ = ["Ended", "loop", "notice"]
+
+_CONTINUATIONS = 2
+"""How often a reply that reached its limit, or had no words, is asked to go on before the run ends."""
+_CUT = (
+    "Your last reply reached the limit of {limit} tokens and was cut there.{lost} Go on from where it stopped; "
+    "keep replies shorter, and put long texts into notes or reports in several calls."
+)
+_LOST = " The call that it was writing was not complete and did not run."
+_SILENT = "Your last reply had no text and no call. Go on with the task, or give the answer."
+_RESUME = "nothing is lost; `manusfs resume` goes on"
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Why the loop ended, the answer so far, and what to tell people."""
+
+    stop: str
+    answer: str = ""
+    message: str = ""
+
+
+def loop(run: Running) -> Ended:
+    """Return how the session's turn ended. Everything up to there is in the transcript; the run can be resumed."""
+    pieces: list[str] = []
+    patience = _CONTINUATIONS
+    while True:
+        if (reached := run.limits.reached()) is not None:
+            return Ended(reached.stop, message=reached.message)
+        if run.stop.is_set():
+            return Ended("interrupted", message=f"stopped on request; {_RESUME}")
+        try:
+            reply = _ask(run)
+        except Stopped:
+            continue
+        except ModelError as error:
+            hint = f"; {error.hint}" if error.hint else ""
+            return Ended("model_error", message=f"{error}{hint}; {_RESUME}")
+        if reply is None:
+            return Ended("window", message=f"the context does not fit the model's window any more; {_RESUME}")
+        kept = _write_down(run, reply)
+        if kept.calls:
+            pieces, patience = [], _CONTINUATIONS
+            dispatch(run, kept.calls)
+            continue
+        pieces.append(kept.text)
+        ended, asked = _after_words(run, reply, kept, pieces, patience)
+        if ended is not None:
+            return ended
+        patience -= asked
+
+
+def notice(text: str) -> Event:
+    """Return the event by which manusfs itself tells the model something."""
+    return Event("changed", {"text": f"(manusfs: {text})", "paths": []})
+
+
+def _ask(run: Running) -> Reply | None:
+    """Return the reply to the window as it is; None when it cannot be made to fit."""
+    for attempt in range(2):
+        make_room(run, force=attempt > 0)
+        if run.window_left() < 0:
+            return None
+        request = run.assembler.request(run.window)
+        validate(request)
+        try:
+            reply = run.model.reply(request, lambda delta: _on_delta(run, delta))
+        except ModelError as error:
+            if error.kind != "context_overflow" or attempt:
+                raise
+            run.tell("warning", f"{error}; compacting and trying once more")
+            continue
+        if reply.stop_reason != "model_context_window_exceeded" or keep(reply, (), 0).calls or attempt:
+            return reply
+        _write_down(run, reply)
+        run.tell("warning", "the reply filled the model's window; compacting and trying once more")
+    return None
+
+
+def _on_delta(run: Running, delta: Delta) -> None:
+    if run.stop.is_set():
+        raise Stopped
+    if delta.kind != "tool":
+        run.tell(delta.kind, delta.text)
+
+
+def _write_down(run: Running, reply: Reply) -> Kept:
+    cost = run.profile.cost(reply.usage)
+    kept = keep(reply, run.call_ids, run.window.seq + 1)
+    run.call_ids.update(call.id for call in kept.calls)
+    usage = {**usage_data(reply, run.profile.name, cost), "stubbed_tokens": run.saved_tokens}
+    run.record([kept.event, Event("usage", usage)])
+    run.limits.add(reply.usage, cost)
+    run.tell(
+        "usage",
+        turn=run.limits.turns,
+        window_tokens=run.window.tokens,
+        window=run.profile.window,
+        saved_tokens=run.saved_tokens,
+        total_usd=run.limits.cost_usd,
+        **usage,
+    )
+    _warn(run, bool(kept.calls))
+    return kept
+
+
+def _warn(run: Running, goes_on: bool) -> None:
+    for line in run.limits.warnings():
+        run.tell("warning", line)
+
+
+def _after_words(run: Running, reply: Reply, kept: Kept, pieces: list[str], patience: int) -> tuple[Ended | None, int]:
+    """Return how a reply without calls ends the loop, or None to ask on and how much patience that takes."""
+    answer = "\n\n".join(piece for piece in pieces if piece)
+    if reply.stop_reason == "pause_turn":
+        return None, 0
+    if reply.stop_reason == "refusal":
+        why = str(reply.stop_details.get("category") or reply.stop_details.get("type") or "no reason given")
+        return Ended(
+            "refusal", message=f"the model refused to answer ({why}); its words were not kept in the context"
+        ), 0
+    if reply.stop_reason in ("max_tokens", "model_context_window_exceeded"):
+        if patience <= 0:
+            message = (
+                f"the reply reached its limit of {run.max_tokens} tokens {_CONTINUATIONS + 1} times; raise `max_tokens`"
+            )
+            return Ended("max_tokens", answer, message), 0
+        lost = _LOST if any(b.get("type") == "tool_use" for b in kept.event.data.get("dropped", ())) else ""
+        run.record([notice(_CUT.format(limit=run.max_tokens, lost=lost))])
+        return None, 1
+    if not answer:
+        if patience <= 0:
+            return Ended("empty", message=f"the model gave no answer; {_RESUME}"), 0
+        run.record([notice(_SILENT)])
+        return None, 1
+    return Ended(reply.stop_reason if reply.stop_reason != "tool_use" else "end_turn", answer), 0

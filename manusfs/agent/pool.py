@@ -1,0 +1,66 @@
+"""Runs the calls of one turn side by side."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+__all__ = ["run_all"]
+
+T = TypeVar("T")
+_TICK_S = 0.2
+
+
+def run_all(
+    jobs: Sequence[Callable[[], T]], *, threads: int, stopped: Callable[[], bool], skipped: T, grace_s: float = 10.0
+) -> list[T]:
+    """Return what each of `jobs` returns, in their order; jobs must not raise.
+
+    Once `stopped` says so, no further job begins, and those that run are waited for at most `grace_s` seconds; what
+    did not finish is `skipped`. Threads are daemons: one that hangs does not keep the process.
+    """
+    if len(jobs) == 1 and not stopped():
+        return [jobs[0]()]
+    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
+    for index in range(len(jobs)):
+        waiting.put(index)
+    done: queue.SimpleQueue[tuple[int, T] | None] = queue.SimpleQueue()
+
+    def work() -> None:
+        while not stopped():
+            try:
+                index = waiting.get_nowait()
+            except queue.Empty:
+                break
+            done.put((index, jobs[index]()))
+        done.put(None)
+
+    workers = [threading.Thread(target=work, daemon=True) for _ in range(min(threads, len(jobs)))]
+    for worker in workers:
+        worker.start()
+    return _collected(len(jobs), len(workers), done, stopped, skipped, grace_s)
+
+
+def _collected(
+    count: int,
+    running: int,
+    done: queue.SimpleQueue[tuple[int, T] | None],
+    stopped: Callable[[], bool],
+    skipped: T,
+    grace_s: float,
+) -> list[T]:
+    results = [skipped] * count
+    left_s = grace_s
+    while running and left_s > 0:
+        try:
+            item = done.get(timeout=_TICK_S)
+        except queue.Empty:
+            left_s -= _TICK_S if stopped() else 0.0
+            continue
+        if item is None:
+            running -= 1
+        else:
+            results[item[0]] = item[1]
+    return results

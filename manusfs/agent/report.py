@@ -1,0 +1,93 @@
+"""The answer as a file: header, text with footnotes, and what the check of its citations found."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from manusfs.agent.result import Citations
+from manusfs.agent.standing import Standing
+from manusfs.memory import Resolver, citations
+from manusfs.workspace.paths import Root
+
+__all__ = ["Header", "Report", "write_report"]
+
+_TITLE_CHARS = 100
+_TASK_CHARS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What stands above the answer."""
+
+    session: str
+    task: str
+    date: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report that was written: its path, and what the check found."""
+
+    path: str
+    answer: str
+    """The answer as it stands there."""
+    citations: Citations
+    problems: tuple[str, ...]
+
+
+def write_report(root: Root, answer: str, header: Header, resolver: Resolver, standing: Standing) -> Report:
+    """Return the report written to `reports/<session>-<n>.md`, n the next that is free.
+
+    Its footnotes are checked against their spans, and refs that the model cites but was never shown are told.
+    """
+    answer, moved = citations.fix(answer, resolver)
+    checked = citations.check(answer, resolver, read_refs=standing.refs())
+    counts = Citations(checked.total, checked.verified)
+    problems = checked.problems
+    if moved:
+        problems = (*problems, f"{moved} footnotes pointed beside their quote in the same source and were set right")
+    path = _free(root, header.session)
+    root.write_atomic(path, _text(answer, header, counts, problems).encode("utf-8", "replace"))
+    return Report(path, answer, counts, problems)
+
+
+def _free(root: Root, session: str) -> str:
+    numbers = [0]
+    if root.is_dir("reports"):
+        for entry in root.listdir("reports"):
+            if match := re.fullmatch(rf"{re.escape(session)}-(\d+)\.md", entry.name):
+                numbers.append(int(match[1]))
+    return f"reports/{session}-{max(numbers) + 1}.md"
+
+
+def _text(answer: str, header: Header, counts: Citations, problems: tuple[str, ...]) -> str:
+    title = _title(answer, header.task)
+    task = header.task.strip()
+    task = task if len(task) <= _TASK_CHARS else f"{task[:_TASK_CHARS]} …"
+    quoted = "\n".join(f"> {line}".rstrip() for line in task.splitlines())
+    lines = [
+        f"# {title}",
+        "",
+        quoted,
+        "",
+        f"{header.date} · {header.model} · session {header.session}",
+        "",
+        _body(answer),
+        "",
+    ]
+    lines += ["---", "", f"Citations: {counts.verified} of {counts.total} quotes stand word for word in their source."]
+    lines += [f"* {problem}" for problem in problems]
+    return "\n".join(lines) + "\n"
+
+
+def _title(answer: str, task: str) -> str:
+    match = re.match(r"\s*#\s+(.+)", answer)
+    line = match[1] if match else next((line for line in task.splitlines() if line.strip()), "Report")
+    line = " ".join(line.split())
+    return line if len(line) <= _TITLE_CHARS else f"{line[: _TITLE_CHARS - 1]}…"
+
+
+def _body(answer: str) -> str:
+    return re.sub(r"\A\s*#\s+.+\n?", "", answer).strip()

@@ -1,0 +1,84 @@
+"""What must be said before a session goes on: calls that a crash left open, and where it stood."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from manusfs.agent.loop import notice
+from manusfs.records import Event, TextPart, part_to_json
+
+__all__ = ["INTERRUPTED", "answer_so_far", "call_ids", "closing", "go_on", "last_epoch", "saved_tokens", "stands"]
+
+INTERRUPTED = (
+    "Error: interrupted, not known whether it ran.\n"
+    "Try: look at what is there (list, read, search) before you repeat the call."
+)
+_FINAL = ("end_turn", "stop_sequence")
+
+
+def last_epoch(events: Sequence[Event]) -> Event | None:
+    """Return the epoch that the session stands in, None when it never began."""
+    return next((event for event in reversed(events) if event.kind == "epoch"), None)
+
+
+def call_ids(events: Sequence[Event]) -> set[str]:
+    """Return the ids of all calls that the session made."""
+    return {block["id"] for event in events for block in _calls(event)}
+
+
+def closing(events: Sequence[Event]) -> list[Event]:
+    """Return an honest result for each call that has none. Nothing that may have had an effect is run again."""
+    epoch = last_epoch(events)
+    later = [event for event in events if epoch is None or event.seq > epoch.seq]
+    done = {event.data["call"] for event in later if event.kind in ("observation", "shown")}
+    parts = [part_to_json(TextPart(INTERRUPTED))]
+    return [
+        Event("shown", {"call": block["id"], "parts": parts, "is_error": True, "wrote": [], "reads": []})
+        for event in later
+        for block in _calls(event)
+        if block["id"] not in done
+    ]
+
+
+def stands(events: Sequence[Event]) -> Event | None:
+    """Return the newest event that the model sees or said, None before the first epoch."""
+    kinds = ("epoch", "message", "observation", "shown", "recite", "changed")
+    return next((event for event in reversed(events) if event.kind in kinds), None)
+
+
+def answer_so_far(events: Sequence[Event]) -> tuple[str, bool]:
+    """Return the words since the last call or user message, and whether they are the model's whole answer."""
+    pieces: list[str] = []
+    final = False
+    for event in reversed(events):
+        if event.kind == "message" and event.data["role"] == "assistant" and not _calls(event):
+            if not pieces:
+                final = event.data.get("stop_reason") in _FINAL
+            pieces += [block["text"] for block in reversed(event.data["content"]) if block.get("type") == "text"]
+        elif event.kind in ("message", "observation", "shown", "epoch", "recite") or (
+            event.kind == "changed" and not pieces
+        ):
+            break
+    return "\n\n".join(reversed(pieces)), final and bool(pieces)
+
+
+def go_on(events: Sequence[Event]) -> list[Event]:
+    """Return a word to go on where the model spoke last: a request must not end with its own turn."""
+    last = stands(events)
+    if last is None or last.kind != "message" or last.data["role"] != "assistant":
+        return []
+    if _calls(last) or last.data.get("stop_reason") == "pause_turn":
+        return []
+    return [notice("The session was resumed. Go on from where it stopped.")]
+
+
+def saved_tokens(events: Sequence[Event]) -> int:
+    """Return what the stubs of the session had saved when it last counted."""
+    return next((int(e.data.get("stubbed_tokens", 0)) for e in reversed(events) if e.kind == "usage"), 0)
+
+
+def _calls(event: Event) -> list[dict[str, Any]]:
+    if event.kind != "message" or event.data.get("role") != "assistant":
+        return []
+    return [block for block in event.data["content"] if block.get("type") == "tool_use"]

@@ -1,0 +1,104 @@
+"""One open session while it runs: its transcript, its window, and what is counted on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from manusfs.agent.events import AgentEvent, AgentEventKind, OnEvent
+from manusfs.agent.interrupt import Stop
+from manusfs.agent.limits import Limits
+from manusfs.agent.recite import Recital
+from manusfs.agent.standing import Standing
+from manusfs.context import Assembler, Window
+from manusfs.messages import Model, Profile
+from manusfs.records import Event
+from manusfs.session import Transcript
+from manusfs.tools import ToolBox
+from manusfs.workspace.settings import Settings
+
+if TYPE_CHECKING:
+    from manusfs.memory import Workspace
+
+__all__ = ["Running", "Stopped"]
+
+_MARGIN = 0.05
+"""Share of the window that is kept free for the error of the token estimate."""
+
+
+class Stopped(Exception):
+    """Ends a request half-way because the user asked for a stop; nothing of it is kept."""
+
+
+@dataclass(slots=True)
+class Running:
+    """The state that loop and dispatch share. Only the loop's own thread touches it."""
+
+    workspace: Workspace
+    transcript: Transcript
+    model: Model
+    tools: ToolBox
+    settings: Settings
+    limits: Limits
+    recital: Recital
+    stop: Stop
+    on_event: OnEvent | None
+    trusted: bool
+    credential: str
+    window: Window
+    assembler: Assembler
+    standing: Standing
+    fetch: Callable[[str], Any]
+    search_web: Callable[[str, int], Any] | None
+    call_ids: set[str] = field(default_factory=set)
+    saved_tokens: int = 0
+    """Tokens that the stubs of this session stand for beyond their own."""
+    warned_epoch: int = 0
+    """The epoch for which the user was warned that its window fills."""
+    tool_calls: int = 0
+    observations: int = 0
+
+    @property
+    def session(self) -> str:
+        """The session's id."""
+        return self.transcript.session
+
+    @property
+    def profile(self) -> Profile:
+        """What is known of the model, with the window that the settings give."""
+        known = self.model.profile
+        return replace(known, window=self.settings.window) if self.settings.window else known
+
+    @property
+    def max_tokens(self) -> int:
+        """Most tokens of one reply: never more than a quarter of the window."""
+        return max(1, min(self.settings.max_tokens, self.profile.max_output, self.profile.window // 4))
+
+    @property
+    def hard_limit(self) -> int:
+        """Tokens that a request may have: the window less the reply's reserve and the estimate's error."""
+        return self.profile.window - self.max_tokens - int(self.profile.window * _MARGIN)
+
+    @property
+    def today(self) -> str:
+        """The date, UTC. It stands in an epoch's opening and in reports, never in what is cached before them."""
+        return datetime.now(UTC).date().isoformat()
+
+    def window_left(self) -> int:
+        """Return the tokens that are left before the hard limit; below 0 when it is passed."""
+        return self.hard_limit - self.window.tokens
+
+    def record(self, events: Sequence[Event]) -> tuple[Event, ...]:
+        """Append `events` in one synced write, and let the window follow."""
+        written = self.transcript.append(events)
+        for event in written:
+            self.window.apply(event)
+            self.standing.apply(event)
+        return written
+
+    def tell(self, kind: AgentEventKind, text: str = "", **data: Any) -> None:
+        """Tell the caller."""
+        if self.on_event is not None:
+            self.on_event(AgentEvent(kind, text, data))

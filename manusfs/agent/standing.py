@@ -1,0 +1,63 @@
+"""Which spans were shown whole since the epoch began, so that a second look can be answered with a pointer."""
+
+from __future__ import annotations
+
+from manusfs.errors import BadRef
+from manusfs.records import Event, MsgRef, ObsRef, Span, parse_ref
+
+__all__ = ["Standing"]
+
+
+class Standing:
+    """Follows the events of one session. What an epoch closes stands no longer in the window as it was shown."""
+
+    def __init__(self, session: str) -> None:
+        self._session = session
+        self._shown: dict[str, list[tuple[Span, int]]] = {}
+        self.seen: dict[str, list[Span]] = {}
+        """For each view, what the model was ever shown of it, in any epoch."""
+
+    def apply(self, event: Event) -> None:
+        """Take the next event of the transcript."""
+        if event.kind == "epoch":
+            self._shown.clear()
+            for part in event.data.get("opening", ()):
+                self._see_part(part)
+        elif event.kind == "shown" and not event.data.get("is_error"):
+            sent = "sent" not in event.data
+            for text in event.data.get("reads", ()):
+                self._see(text, event.seq if sent else None)
+            for text in event.data.get("hits", ()):
+                self._see(text, None)
+        elif event.kind == "observation":
+            whole = event.data["part"].get("form") == "whole"
+            self._see_part(event.data["part"], event.seq if whole else None)
+
+    def refs(self) -> tuple[str, ...]:
+        """Return all that the model was ever shown of observations, as refs with spans."""
+        return tuple(f"{view}@{span}" for view, spans in self.seen.items() for span in spans)
+
+    def where(self, ref: str, span: Span) -> str:
+        """Return the `msg:` ref of the showing that holds `span` of the view `ref` and still stands, or ""."""
+        for shown, seq in self._shown.get(ref, ()):
+            if shown.holds(span):
+                return str(MsgRef(self._session, seq))
+        return ""
+
+    def _see_part(self, part: dict[str, object], seq: int | None = None) -> None:
+        spans = part.get("spans")
+        if isinstance(spans, list):
+            for start, end in spans:
+                self._see(f"{part['ref']}@{start}-{end}", seq)
+
+    def _see(self, text: str, seq: int | None) -> None:
+        try:
+            ref = parse_ref(text)
+        except BadRef:
+            return
+        if not isinstance(ref, ObsRef) or ref.span is None:
+            return
+        view = str(ref.whole)
+        self.seen.setdefault(view, []).append(ref.span)
+        if seq is not None:
+            self._shown.setdefault(view, []).append((ref.span, seq))

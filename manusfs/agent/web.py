@@ -1,0 +1,56 @@
+"""The configured web search as the tools use it: hits as a readable list, and behind it the answer as it came."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from manusfs.records import Fetched, Source
+from manusfs.workspace.settings import Settings
+
+if TYPE_CHECKING:
+    from manusfs.fetch.providers import SearchAnswer
+
+__all__ = ["web_search"]
+
+_NONE = ("", "none")
+
+
+def web_search(settings: Settings, keys: Mapping[str, str]) -> Callable[[str, int], Fetched] | None:
+    """Return a function that searches the web as `settings` say, None when no provider is configured.
+
+    Raises:
+        ConfigError: the provider lacks its key or address.
+        MissingExtra: it needs a package that is not installed.
+    """
+    if settings.search_provider in _NONE:
+        return None
+    from manusfs.fetch import FetchOptions
+    from manusfs.fetch.providers import ProviderOptions, load
+
+    name = settings.search_provider
+    options = ProviderOptions(
+        key=keys.get(name, ""),
+        base_url=settings.searxng_url if name == "searxng" else "",
+        keyless=settings.tavily_keyless,
+        fetch=FetchOptions(user_agent=settings.user_agent, retries=settings.fetch_retries),
+    )
+    provider = load(name, options)
+
+    def search(query: str, count: int) -> Fetched:
+        return _fetched(provider.search(query, count), count)
+
+    return search
+
+
+def _fetched(answer: SearchAnswer, count: int) -> Fetched:
+    lines = [f"# Web search: {' '.join(answer.query.split())}", ""]
+    lines += [f"{len(answer.hits)} hits from {answer.provider}.", ""]
+    for number, hit in enumerate(answer.hits, 1):
+        lines += [f"{number}. {hit.title}", f"   <{hit.url}>", f"   {hit.snippet}", ""]
+    listing = "\n".join(lines)
+    raw = answer.raw.decode("utf-8", "replace")
+    # Nothing that came is lost, and the stub shows exactly the list.
+    text = f"{listing}\n## The provider's answer as it came\n\n```json\n{raw}\n```\n"
+    source = Source.call("web_search", {"count": count, "provider": answer.provider, "query": answer.query})
+    return Fetched(source, text.encode("utf-8"), "text/markdown", "utf-8", "search.md", limit=len(listing))

@@ -1,0 +1,68 @@
+"""The tool that lists what there is."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from manusfs.errors import ToolError
+from manusfs.memory import NoteLine, ObservationLine, SessionLine
+from manusfs.records import Shown, TextPart, escape
+from manusfs.tools.env import ToolEnv
+from manusfs.tools.schema import tool
+
+__all__ = ["list_"]
+
+_MOST = 200
+
+
+@tool
+def list_(
+    env: ToolEnv,
+    what: Literal["observations", "notes", "reports", "sessions"],
+    within: str | None = None,
+    offset: int = 0,
+    limit: int = 50,
+) -> Shown:
+    """List what the workspace holds, one line each: ref or path, title, size. Newest observations and sessions first.
+
+    Use it to see what there is before you fetch or search. It shows no content.
+
+    Args:
+        what: What to list.
+        within: Only lines that contain this, for example a host, a folder such as notes/errors/, or a word of the
+            title.
+        offset: How many lines to pass over.
+        limit: How many lines to show, 1 to 200.
+    """
+    if offset < 0 or not 1 <= limit <= _MOST:
+        raise ToolError(f"`offset` counts from 0 and `limit` is 1 to {_MOST}")
+    entries = env.workspace.ls(what)
+    if what in ("observations", "sessions"):
+        entries = entries[::-1]
+    lines = [_line(entry) for entry in entries]
+    if within:
+        wanted = escape.field(within, 400).casefold()
+        lines = [line for line in lines if wanted in line.casefold()]
+    shown = lines[offset : offset + limit]
+    count = f"{offset + 1}-{offset + len(shown)}" if shown else ""
+    head = f'<listing of="{what}" total="{len(lines)}" shown="{count}">'
+    body = shown or [f"Nothing{' contains that' if within and entries else ' yet'}."]
+    if offset + len(shown) < len(lines):
+        body.append(f"… {len(lines) - offset - len(shown)} more: list(what={what!r}, offset={offset + len(shown)})")
+    return Shown((TextPart("\n".join([head, *body, "</listing>"])),))
+
+
+def _line(entry: ObservationLine | NoteLine | SessionLine) -> str:
+    if isinstance(entry, ObservationLine):
+        error = f" ({escape.field(entry.error)})" if entry.error else ""
+        where = entry.url or entry.path
+        return (
+            f'{entry.ref} {entry.kind} "{escape.field(entry.title, 80)}" {entry.text_bytes} bytes, '
+            f"{entry.tokens} tokens {escape.field(where, 200)}{error}"
+        )
+    if isinstance(entry, NoteLine):
+        title = escape.field(entry.title, 100)
+        return f'{escape.field(entry.path, 300)} "{title}" {entry.bytes} bytes, {entry.modified}'
+    state = f"ended {entry.ended}" if entry.ended else "not ended"
+    title = escape.field(entry.title, 100)
+    return f'{entry.session} {entry.purpose} "{title}" {entry.turns} turns, began {entry.created}, {state}'

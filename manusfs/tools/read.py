@@ -1,0 +1,123 @@
+"""The tool that brings stored text back: by offset, lines or page, in pieces that join to the whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from manusfs.errors import ToolError
+from manusfs.records import ImagePart, ObsRef, Part, Shown, TextPart, escape
+from manusfs.tools.env import ToolEnv
+from manusfs.tools.schema import tool
+
+if TYPE_CHECKING:
+    from manusfs.memory import Reading
+
+__all__ = ["read"]
+
+_LINES = re.compile(r"(\d{1,9})(?:\s*[-:,–]\s*(\d{1,9}))?\Z")
+_CHARS_PER_TOKEN = 2.5
+_LEAST_CHARS = 500
+
+
+@tool
+def read(
+    env: ToolEnv,
+    ref: str,
+    offset: int | None = None,
+    limit: int | None = None,
+    lines: str | None = None,
+    page: int | None = None,
+    raw: bool = False,
+) -> Shown:
+    """Read stored text: an observation, a part of one, a note, a report, or an earlier block of a session.
+
+    One call shows at most about 16,000 characters (less in a small context). The answer says which bytes it shows
+    (start, end, total) and, in `next`, the offset where to go on; next="" means that nothing is left. Do not read on by
+    habit: use `search` with `within`, the outline's offsets or a page number to get to what matters. When the end of a
+    long text looks important (an error, a total), it is shown too, and what lies between is named as OMITTED. Text that
+    you read before and that still stands above is not shown again; you are told where it stands. Several reads may be
+    made in one turn. Give only one of `offset`, `lines` and `page`.
+
+    Args:
+        ref: obs:ID, obs:ID@start-end, obs:ID/full (everything visible, where the reading view leaves things out),
+            msg:…, a workspace path such as notes/findings/x.md, or the URL of something that was fetched.
+        offset: Byte at which to begin, from 0.
+        limit: Bytes to show at most.
+        lines: Lines to show, from 1, for example "120-180"; "120" goes on to the end.
+        page: Page of a PDF, from 1.
+        raw: The original bytes in place of the text. Pictures are shown; other binary files are only described.
+    """
+    if sum(value is not None for value in (offset, lines, page)) > 1:
+        raise ToolError("`offset`, `lines` and `page` exclude each other", hint="give only one of them")
+    if (offset is not None and offset < 0) or (limit is not None and limit < 1):
+        raise ToolError("`offset` counts from 0 and `limit` from 1", hint='begin with read(ref="…")')
+    made = env.workspace.resolver.read(
+        ref, offset or 0, limit, chars=_most(env), lines=_line_pair(lines), page=page, raw=raw, tail=True
+    )
+    if raw and _is_binary(made):
+        return _described(made)
+    if pointer := _pointer(env, made):
+        return Shown((TextPart(pointer),))
+    part, _ = env.workspace.resolver.show(made)
+    parts: list[Part] = [TextPart(f"Note: {escape.body(made.message)}")] if made.message else []
+    return Shown((*parts, part), details={"reads": _spans(made)})
+
+
+def _most(env: ToolEnv) -> int:
+    share = int(env.settings.read_share * env.window * _CHARS_PER_TOKEN)
+    return max(_LEAST_CHARS, min(env.settings.read_chars, share))
+
+
+def _line_pair(lines: str | None) -> Sequence[int] | None:
+    if lines is None:
+        return None
+    match = _LINES.match(lines.strip())
+    if match is None:
+        raise ToolError(f"`lines` is {lines!r}", hint='write the first and the last line, for example "120-180"')
+    return [int(number) for number in match.groups() if number]
+
+
+def _spans(made: Reading) -> list[str]:
+    if made.meta is None or made.state == "gone":
+        return []
+    return [f"{made.ref}@{span}" for span in (made.span, made.tail) if span]
+
+
+def _pointer(env: ToolEnv, made: Reading) -> str:
+    """Return where this text stands already, "" when it has to be shown (CC-15)."""
+    if made.meta is None or made.state not in ("stored", "unchanged") or not made.span:
+        return ""
+    where = env.standing(made.ref, made.span)
+    if not where or (made.tail is not None and not env.standing(made.ref, made.tail)):
+        return ""
+    on = f' What follows it: read(ref="{made.ref}", offset={made.end}).' if made.next_offset is not None else ""
+    return f"Unchanged: {made.ref}@{made.span} stands above as you were shown it ({where}); look there.{on}"
+
+
+def _is_binary(made: Reading) -> bool:
+    if made.view != "raw":
+        return False
+    try:
+        made.data.decode("utf-8")
+    except UnicodeDecodeError:
+        return True
+    return b"\0" in made.data
+
+
+def _described(made: Reading) -> Shown:
+    from manusfs.memory.images import image_type
+
+    meta = made.meta
+    if meta is None:
+        raise ToolError(f"{made.ref} is no text", hint="only text can be read")
+    file = meta.files["raw"]
+    text = (
+        f"{made.ref}: {escape.field(meta.media_type or 'unknown type')}, {file.size} bytes, "
+        f"sha256 {file.sha256}, kept as {escape.field(meta.folder + '/' + file.name, 300)}. "
+    )
+    if image_type(made.data):
+        return Shown((TextPart(f"{text}The picture follows."), ImagePart(ObsRef(meta.id, "raw"), meta.media_type)))
+    views = ", ".join(f"obs:{meta.id}{'' if view == 'text' else f'/{view}'}" for view in meta.views)
+    return Shown((TextPart(f"{text}It is no text; {f'its text is {views}.' if views else 'it has no text.'}"),))

@@ -1,0 +1,49 @@
+"""The tool that finds passages in what is stored."""
+
+from __future__ import annotations
+
+from manusfs.errors import ToolError
+from manusfs.records import Shown, TextPart, escape
+from manusfs.tools.env import ToolEnv
+from manusfs.tools.schema import tool
+
+__all__ = ["search"]
+
+_MOST = 50
+
+
+@tool
+def search(env: ToolEnv, query: str, within: str | None = None, limit: int = 8) -> Shown:
+    """Find passages in everything that is stored: observations, notes, reports and what was said in sessions.
+
+    The answer lists short snippets, best first, each with the ref of exactly its bytes (obs:ID@start-end) and its
+    lines, never whole texts. Read on from a hit with read(ref="obs:ID", offset=start). Words in any order and form fit;
+    put a phrase into "double quotes". For a literal text or a pattern use `grep`.
+
+    Args:
+        query: Words that may stand in the passage, for example: opening year "north plant".
+        within: Look only in this: the ref of one observation, a path or a folder, for example notes/ or
+            observations/web/example.org/.
+        limit: How many hits at most, 1 to 50.
+    """
+    if not query.strip():
+        raise ToolError("`query` is empty", hint="give some words to look for")
+    if not 1 <= limit <= _MOST:
+        raise ToolError(f"`limit` must be 1 to {_MOST}, not {limit}")
+    hits = env.workspace.search(query, within=within or None, limit=limit)
+    head = f'<hits query="{escape.field(query, 200)}" total="{len(hits)}">'
+    note = escape.field(getattr(hits, "note", ""), 400)
+    if not hits:
+        said = f"No hits. {note or 'Try fewer or other words, without `within`, or grep for a literal text.'}"
+        return Shown((TextPart(f"{head}\n{said}\n</hits>"),))
+    lines = [head]
+    for hit in hits:
+        lines.append(
+            f'<hit ref="{escape.field(hit.ref, 400)}" score="{hit.score:.2f}" title="{escape.field(hit.title)}" '
+            f'url="{escape.field(hit.url, 400)}" path="{escape.field(hit.path, 300)}" '
+            f'lines="{hit.line_start}-{hit.line_end}">'
+        )
+        lines += [escape.body(hit.snippet), "</hit>"]
+    if note:
+        lines.append(f"note: {note}")
+    return Shown((TextPart("\n".join([*lines, "</hits>"])),), details={"hits": [hit.ref for hit in hits]})
