@@ -130,9 +130,10 @@ class Fetcher:
         consulted, and None means that the server answered "not modified".
 
         Raises:
-            UsageError: `url` is no full URL, or a redirect leads to what is none.
+            UsageError: `url` is no full URL.
             AddressRefused: a scheme other than http and https, a user name in the URL, an address that is not allowed.
-            Refused: robots.txt says no, redirects go in a circle or do not end, the body has codings not asked for.
+            Refused: robots.txt says no, redirects go in a circle, nowhere or do not end, the body has codings that were
+                not asked for.
             Unavailable: no answer, after all tries.
         """
         start = checked(url)

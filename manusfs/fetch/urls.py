@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from manusfs.errors import AddressRefused, UsageError
+from manusfs.errors import AddressRefused, Refused, UsageError
 from manusfs.records import escape
 
 __all__ = ["brief", "checked", "follow"]
@@ -60,12 +60,16 @@ def follow(base: httpx.URL, location: str) -> httpx.URL:
     """Return where a redirect from `base` leads.
 
     Raises:
-        UsageError, AddressRefused: as `checked`.
+        Refused: to what is no URL.
+        AddressRefused: as `checked`.
     """
     try:
         return checked(str(base.join(location.strip())))
-    except httpx.InvalidURL as error:
-        raise _malformed(location, str(error)) from error
+    except (httpx.InvalidURL, UsageError) as error:
+        raise Refused(
+            f"{brief(str(base))!r} redirects to what is no URL: {brief(location)!r}",
+            hint="try another address of the page",
+        ) from error
 
 
 def _malformed(text: str, reason: str) -> UsageError:

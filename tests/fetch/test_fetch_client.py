@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from servers.web import Raw, Reply, Request, WebServer, redirect
 
-from manusfs.errors import AddressRefused, Refused, Unavailable, UsageError
+from manusfs.errors import AddressRefused, Refused, Unavailable
 from manusfs.fetch import Fetcher, FetchOptions, PageCache
 
 Make = Callable[..., Fetcher]
@@ -367,7 +367,7 @@ def test_many_threads_share_a_fetcher(fetcher: Make, cache: PageCache) -> None:
 
 def test_a_redirect_to_what_is_no_url_is_a_clear_error(fetcher: Make) -> None:
     """I9."""
-    with WebServer({"/": redirect("http://[::1/")}) as web, pytest.raises(UsageError):
+    with WebServer({"/": redirect("http://[::1/")}) as web, pytest.raises(Refused, match="no URL"):
         fetcher().fetch(web.url())
 
 
