@@ -55,9 +55,9 @@ def _tail(fd: int, name: str) -> str:
 class FileSystem:
     """The operating system's calls, by folder descriptor and name. Tests put a failing one in its place.
 
-    Each method raises StorageError that names the file and the reason. Three outcomes are for the caller to judge and
-    come as they are: FileExistsError (also for a folder that is not empty), FileNotFoundError from `append`, and
-    IsADirectoryError or NotADirectoryError from `rename`.
+    Each method raises StorageError that names the file and the reason. Three outcomes are for the caller to judge
+    and come as they are: FileExistsError (also for a folder that is not empty), an OSError from `append` where nothing
+    or no plain file has the name, and IsADirectoryError or NotADirectoryError from `rename`.
     """
 
     def mkdir(self, dirfd: int, name: str) -> None:
@@ -82,9 +82,9 @@ class FileSystem:
         """Return a descriptor for reading and for appending to the existing file `name`; links are not followed."""
         try:
             return os.open(name, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=dirfd)
-        except FileNotFoundError:
-            raise
         except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ELOOP, errno.EISDIR, errno.ENXIO):
+                raise
             raise storage_error(error, "append to", name, dirfd) from error
 
     def write(self, fd: int, data: bytes | memoryview) -> None:

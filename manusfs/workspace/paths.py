@@ -243,7 +243,7 @@ class Root:
         with self.folders() as folders:
             try:
                 fd = self.fs.append(folders.open(parts[:-1], create=False), parts[-1])
-            except FileNotFoundError as error:
+            except OSError as error:
                 raise opening_error(error, rel) from error
         return _checked(fd, rel)
 
