@@ -61,9 +61,9 @@ def read_body(response: httpx.Response, *, max_wire: int, max_body: int) -> Body
         else:
             reason = decoder.end()
     except httpx.TimeoutException:
-        reason = f"cut after {wire} bytes, when the time for one attempt was used up (fetch_timeout_s)"
+        reason = f"the time for one attempt was used up after {wire} bytes (fetch_timeout_s)"
     except httpx.TransportError:
-        reason, broken = f"cut: the connection ended after {wire} bytes{_of(response)}", True
+        reason, broken = f"the connection ended after {wire} bytes{_of(response)}", True
     finally:
         response.close()
     plain = isinstance(decoder, _Inflate) and decoder.plain
