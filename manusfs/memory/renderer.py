@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from manusfs.errors import Damaged, NotFound
 from manusfs.memory.images import image_problem, image_type
 from manusfs.memory.render import render
-from manusfs.messages import Block
 from manusfs.records import ImagePart, ObsRef, Part, TextPart, ViewPart, sha256_hex
 
 if TYPE_CHECKING:
+    from manusfs.messages import Block
     from manusfs.store import Observations
 
 __all__ = ["Renderer"]

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from manusfs.errors import BadRef, Damaged, ManusfsError, NotFound, PathRefused, Refused, UsageError
-from manusfs.memory import stubs
 from manusfs.memory.reading import Reading, State, Text, block_reader, line_range, reading
-from manusfs.memory.recovery import Recovered, Recovery
-from manusfs.memory.render import Frame, body_text, frame
-from manusfs.memory.renderer import Renderer
-from manusfs.memory.transcript_text import block_text, event_text, events_text
 from manusfs.records import Meta, MsgRef, ObsRef, Part, PathRef, Ref, Source, Span, TextPart, parse_ref
 
+# Reading a stored span is done thousands of times from the command line: what only showing, messages or repair need
+# is imported in the functions that do that.
 if TYPE_CHECKING:
+    from manusfs.memory.recovery import Recovered, Recovery
     from manusfs.store import Index, Observations
     from manusfs.workspace import Folder
 
@@ -59,13 +57,17 @@ class Resolver:
     """Gives the bytes behind refs. What does not match its hash is repaired if that can be proved, else told."""
 
     def __init__(
-        self, folder: Folder, observations: Observations, index: Index, recovery: Recovery | None = None
+        self,
+        folder: Folder,
+        observations: Observations,
+        index: Index,
+        recovery: Callable[[], Recovery] | None = None,
     ) -> None:
+        """`recovery` gives what is tried when a body is damaged or missing; without it, only the tree is."""
         self._folder = folder
         self._observations = observations
         self._index = index
-        self._recovery = recovery or Recovery(folder, observations, index)
-        self._renderer = Renderer(observations)
+        self._make_recovery = recovery
 
     def parse(self, text: str) -> Ref:
         """Return the ref that `text` means: a ref, the beginning of an id, a path, or a URL's newest observation.
@@ -157,11 +159,14 @@ class Resolver:
 
     def show(self, made: Reading) -> tuple[Part, str]:
         """Return how a reading stands in a transcript, and its text as the model sees it."""
+        from manusfs.memory.render import Frame, body_text, frame
+        from manusfs.memory.stubs import read_part
+
         tail_data = b"" if made.tail is None else self.data(replace(self.parse(made.ref), span=made.tail))  # type: ignore[arg-type]
         if made.meta is not None and made.state != "gone":
             ref = ObsRef(made.meta.id, made.view)
             spans = [made.span] if made.tail is None else [made.span, made.tail]
-            return stubs.read_part(
+            return read_part(
                 made.meta,
                 ref,
                 spans,
@@ -177,7 +182,7 @@ class Resolver:
     def mend(self, ref: ObsRef, *, network: bool = True) -> bool:
         """Return True if the view of `ref` is whole again after what could be tried."""
         try:
-            recovered = self._recovery.recover(ref.id, ref.view, Damaged(f"obs:{ref.id} is damaged"), network=network)
+            recovered = self._recovery().recover(ref.id, ref.view, Damaged(f"obs:{ref.id} is damaged"), network=network)
         except ManusfsError:
             return False
         return recovered.state in ("stored", "unchanged")
@@ -210,18 +215,21 @@ class Resolver:
         return _Opened(Text(file.size, read, file.newlines), ref.whole, meta=meta)
 
     def _message(self, ref: MsgRef) -> str:
+        from manusfs.memory.renderer import Renderer
+        from manusfs.memory.transcript_text import block_text, event_text, events_text
         from manusfs.session import Transcript, read_event
 
+        render = Renderer(self._observations).text
         if ref.last_seq is None:
             event = read_event(self._folder, ref.session, ref.seq)
             if ref.block is not None:
-                return block_text(event, ref.block, ref, self._renderer.text)
-            return event_text(event, self._renderer.text)
+                return block_text(event, ref.block, ref, render)
+            return event_text(event, render)
         with Transcript.open(self._folder, ref.session) as transcript:
             events = [event for event in transcript.events if ref.seq <= event.seq <= ref.last_seq]
         if not events:
             raise NotFound(f"{ref} holds no events", hint=f"`manusfs show {ref.session}` lists them")
-        return events_text(events, self._renderer.text)
+        return events_text(events, render)
 
     def _file(self, path: str) -> bytes:
         if path.split("/")[0] == _PRIVATE:
@@ -235,10 +243,17 @@ class Resolver:
             )
         return self._folder.root.read(path)
 
+    def _recovery(self) -> Recovery:
+        from manusfs.memory.recovery import Recovery
+
+        if self._make_recovery is None:
+            return Recovery(self._folder, self._observations, self._index)
+        return self._make_recovery()
+
     def _recovered(self, ref: Ref, error: ManusfsError, *, network: bool) -> _Opened:
         if not isinstance(ref, ObsRef):
             raise error
-        found: Recovered = self._recovery.recover(ref.id, ref.view, error, network=network)
+        found: Recovered = self._recovery().recover(ref.id, ref.view, error, network=network)
         if found.meta is None:
             return _Opened(Text.of(b""), ref.whole, found.state, None, found.message)
         place = ref.whole if found.meta.id == ref.id else ObsRef(found.meta.id)
@@ -311,7 +326,9 @@ def _tail(text: Text, head: Span, end: int, chars: int) -> Span | None:
     newline = data.find(b"\n", 0, len(data) // 2)
     if newline >= 0:
         start, data = start + newline + 1, data[newline + 1 :]
-    return Span(start, end) if data and stubs.important_tail(data.decode("utf-8", "replace")) else None
+    from manusfs.memory.stubs import important_tail
+
+    return Span(start, end) if data and important_tail(data.decode("utf-8", "replace")) else None
 
 
 def _tail_chars(chars: int) -> int:

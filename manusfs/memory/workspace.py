@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from manusfs.memory.intake import Extractor, Intake
     from manusfs.memory.listing import NoteLine, ObservationLine, SessionLine
     from manusfs.memory.reading import Reading
+    from manusfs.memory.recovery import Recovery
     from manusfs.memory.renderer import Renderer
     from manusfs.memory.resolver import Resolver
     from manusfs.memory.search import Hit, Search
@@ -132,18 +133,9 @@ class Workspace:
     @cached_property
     def resolver(self) -> Resolver:
         """The one way out."""
-        from manusfs.memory.recovery import Origin, Recovery
         from manusfs.memory.resolver import Resolver
 
-        online = self._doors.network
-        origin = Origin(
-            extractor=lambda: self.extractor,
-            cached=self._cached,
-            fetch=self.fetch if online else None,
-            keep=self._keep,
-        )
-        recovery = Recovery(self.folder, self.observations, self.index, origin)
-        return Resolver(self.folder, self.observations, self.index, recovery)
+        return Resolver(self.folder, self.observations, self.index, self._recovery)
 
     @cached_property
     def renderer(self) -> Renderer:
@@ -322,6 +314,17 @@ class Workspace:
         self._record([self.intake.event(taken, "")])
         self.intake.index(taken)
         return taken.meta
+
+    def _recovery(self) -> Recovery:
+        from manusfs.memory.recovery import Origin, Recovery
+
+        origin = Origin(
+            extractor=lambda: self.extractor,
+            cached=self._cached,
+            fetch=self.fetch if self._doors.network else None,
+            keep=self._keep,
+        )
+        return Recovery(self.folder, self.observations, self.index, origin)
 
     def _mend_here(self, ref: ObsRef) -> bool:
         return self.resolver.mend(ref, network=False)
