@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sqlite3
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from manusfs.errors import ManusfsError, StorageError
 from manusfs.records import Meta
-from manusfs.store import index_file
+from manusfs.store.index_keeper import Keeper
 from manusfs.store.index_rows import (
     Forget,
     MessageRow,
@@ -24,6 +18,7 @@ from manusfs.store.index_rows import (
     SessionRow,
     Text,
     checked,
+    checksum,
 )
 
 if TYPE_CHECKING:
@@ -31,12 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Index"]
 
-_FOLDER = ".manusfs"
-_NAME = "index.db"
-_ASIDE = "index.db.damaged"
 _FLUSH_ROWS = 4_096
 _FLUSH_BYTES = 4 << 20
-_TRIES = 5
+
+_NEW = ("missing", "not finished")
 
 Queued = ObservationRow | NoteRow | SessionRow | MessageRow | RefRow | Forget | Seen
 
@@ -49,22 +42,23 @@ class Index:
     """
 
     def __init__(self, folder: Folder) -> None:
-        self._folder = folder
-        self._path = Path(folder.path) / _FOLDER / _NAME
+        self._keeper = Keeper(folder)
         self._lock = threading.RLock()
-        self._connection: sqlite3.Connection | None = None
-        self._identity: tuple[int, int] | None = None
-        self._writable = False
-        self._thorough = False
         self._pending: list[tuple[Queued, tuple[Text, ...]]] = []
         self._pending_rows = 0
         self._pending_bytes = 0
-        self.needs_rebuild = False
-        """True when what the tree holds must be added again by `memory.search.reindex`."""
-        self.reason = ""
-        """One line on why: "missing", "damaged: …", "not an index of manusfs", "of another version (…)"."""
         self.recover_order: Callable[[], int] | None = None
         """Returns the greatest order that the transcripts know; asked once when the index was made anew."""
+
+    @property
+    def needs_rebuild(self) -> bool:
+        """True when what the tree holds must be added again by `memory.search.reindex`."""
+        return self._keeper.needs_rebuild
+
+    @property
+    def reason(self) -> str:
+        """One line on why: "missing", "damaged: …", "not an index of manusfs", "of another version (…)"."""
+        return self._keeper.reason
 
     # -- writing
 
@@ -111,17 +105,21 @@ class Index:
             self._pending_rows = self._pending_bytes = 0
             from manusfs.store import index_write
 
-            self._transaction(lambda connection: index_write.write(connection, rows))
+            self._keeper.transaction(lambda connection: index_write.write(connection, rows))
 
     def next_order(self, count: int = 1) -> int:
         """Return the first of `count` orders, each above every order of the workspace; they are never given again."""
+        from manusfs.store import index_write
+
         with self._lock:
             self.ensure()
-            if self.recover_order is not None and self.needs_rebuild:
-                self.raise_order(self.recover_order())
-            from manusfs.store import index_write
-
-            last: int = self._transaction(lambda connection: index_write.count_up(connection, "order", count))
+            floor = self.recover_order or (lambda: 0)
+            last: int = self._keeper.transaction(
+                lambda connection: index_write.count_up(connection, "order", count, floor)
+            )
+            if last == count and self.reason in _NEW:
+                # Nothing was ever seen here, so there is nothing to fill it with.
+                self.rebuilt()
             return last - count + 1
 
     def raise_order(self, order: int) -> None:
@@ -129,34 +127,35 @@ class Index:
         from manusfs.store import index_write
 
         with self._lock:
-            self._transaction(lambda connection: index_write.raise_to(connection, "order", order))
+            self._keeper.transaction(lambda connection: index_write.raise_to(connection, "order", order))
 
     def ensure(self) -> bool:
         """Open the index for writing, making it if need be; return True if it must be filled from the tree."""
         with self._lock:
-            self._writer()
+            self._keeper.writer()
             return self.needs_rebuild
 
     def reset(self) -> None:
         """Begin with an empty index; orders go on from where they were."""
         with self._lock:
             self._pending.clear()
-            rows = self.select("SELECT value FROM counters WHERE name = 'order'")
-            self.close()
-            if self._can_write():
-                with self._alone():
-                    self._remove_leftovers()
-                    self._remove(_NAME)
-                    self._open_new()
-            else:
-                self._use(index_file.copy_to_memory(None), writable=True)
-            self.needs_rebuild, self.reason = True, self.reason or "asked for"
-            if rows:
-                self.raise_order(rows[0][0])
+            self._pending_rows = self._pending_bytes = 0
+            rows = self.select("SELECT * FROM counters WHERE name = 'order'")
+            self._keeper.reset()
+            if rows and checksum(rows[0][:-1]) == rows[0][-1]:
+                self.raise_order(rows[0][1])
 
     def rebuilt(self) -> None:
         """Note that what the tree holds has been added."""
-        self.needs_rebuild, self.reason = False, ""
+        from manusfs.store import index_write
+
+        with self._lock:
+            self._keeper.transaction(lambda connection: index_write.raise_to(connection, "filled", 1))
+            self._keeper.needs_rebuild, self._keeper.reason = False, ""
+
+    def found_damage(self, what: str) -> None:
+        """Note that a row failed its check, so that all is made anew."""
+        self._keeper.mark(f"damaged: {what}")
 
     # -- reading
 
@@ -207,27 +206,14 @@ class Index:
         """Return all rows of a query after the queued ones are written; none when there is no sound index."""
         with self._lock:
             self.flush()
-            connection = self._reader()
-            if connection is None:
-                return []
-            try:
-                return connection.execute(sql, parameters).fetchall()
-            except sqlite3.Error as error:
-                if not index_file.is_broken(error):
-                    raise StorageError(f"index {_FOLDER}/{_NAME}: {error}") from error
-                self._give_up(f"damaged: {error}")
-                return []
+            return self._keeper.read(sql, parameters)
 
     def close(self) -> None:
         """Write what is queued and let go of the file."""
         with self._lock:
             if self._pending:
                 self.flush()
-            if self._connection is not None:
-                self._connection.close()
-            self._connection, self._identity, self._writable = None, None, False
-
-    # -- the file
+            self._keeper.close()
 
     def _queue(self, row: Queued, texts: tuple[Text, ...]) -> None:
         with self._lock:
@@ -236,169 +222,3 @@ class Index:
             self._pending_bytes += sum(sum(text.lengths) for text in texts)
             if self._pending_rows >= _FLUSH_ROWS or self._pending_bytes >= _FLUSH_BYTES:
                 self.flush()
-
-    def _transaction(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
-        """Run `work` between BEGIN IMMEDIATE and COMMIT; a damaged file is replaced and `work` runs on the new one."""
-        for attempt in range(_TRIES):
-            connection = self._writer()
-            try:
-                with self._alone():
-                    if not self._replaced():
-                        return _immediately(connection, work)
-            except sqlite3.Error as error:
-                if index_file.is_broken(error):
-                    self._give_up(f"damaged: {error}")
-                elif "readonly" in str(error):
-                    self._use(index_file.copy_to_memory(connection), writable=True)
-                elif "locked" not in str(error) and "busy" not in str(error):
-                    raise StorageError(f"index {_FOLDER}/{_NAME} can't be written: {error}") from error
-                time.sleep(0.05 * attempt)
-        raise StorageError(
-            f"index {_FOLDER}/{_NAME} can't be written: it stays locked or damaged",
-            hint="end other programs that hold it open, or delete .manusfs/ and run `manusfs index rebuild`",
-        )
-
-    @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Be the only writer among threads and processes; a folder in memory needs no lock."""
-        if not self._can_write():
-            yield
-            return
-        descriptor = self._folder.root.open_dir(_FOLDER, create=True)
-        try:
-            index_file.wait_for(descriptor)
-            yield
-        finally:
-            os.close(descriptor)
-
-    def _reader(self) -> sqlite3.Connection | None:
-        if self._connection is not None and not self._replaced():
-            return self._connection
-        self._drop()
-        try:
-            self._use(index_file.open_file(self._path, thorough=False), writable=self._can_write())
-        except FileNotFoundError:
-            self._mark("missing")
-        except index_file.Unusable as error:
-            self._mark(error.reason)
-        except sqlite3.Error:
-            self._use_read_only()
-        return self._connection
-
-    def _writer(self) -> sqlite3.Connection:
-        if self._connection is not None and self._writable and self._thorough and not self._replaced():
-            return self._connection
-        if not self._can_write():
-            source = self._reader()
-            self._use(index_file.copy_to_memory(source), writable=True)
-        else:
-            with self._alone():
-                self._open_for_writing()
-        self._thorough = True
-        assert self._connection is not None  # noqa: S101 - for the type checker
-        return self._connection
-
-    def _open_for_writing(self) -> None:
-        self._drop()
-        try:
-            self._use(index_file.open_file(self._path, thorough=True), writable=True)
-        except FileNotFoundError:
-            self._mark("missing")
-            self._open_new()
-        except index_file.Unusable as error:
-            self._mark(error.reason)
-            self._set_aside(foreign=error.foreign)
-            self._open_new()
-
-    def _open_new(self) -> None:
-        root = self._folder.root
-        descriptor = root.open_dir(_FOLDER, create=True)
-        try:
-            self._remove_leftovers()
-            root.fs.close(root.fs.create(descriptor, _NAME))
-        finally:
-            os.close(descriptor)
-        self._use(index_file.set_up(self._path), writable=True)
-
-    def _use_read_only(self) -> None:
-        with contextlib.suppress(FileNotFoundError, index_file.Unusable, sqlite3.Error):
-            self._use(index_file.open_file(self._path, thorough=False, read_only=True), writable=False)
-
-    def _use(self, connection: sqlite3.Connection, *, writable: bool) -> None:
-        if self._connection is not None and self._connection is not connection:
-            self._connection.close()
-        in_memory = not connection.execute("PRAGMA database_list").fetchone()[2]
-        self._connection, self._writable = connection, writable
-        self._identity = None if in_memory else _identity(self._path)
-
-    def _drop(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-        self._connection, self._identity, self._writable = None, None, False
-
-    def _replaced(self) -> bool:
-        """True if another process has put a new file in the place of the one that is open."""
-        return self._identity is not None and _identity(self._path) != self._identity
-
-    def _give_up(self, reason: str) -> None:
-        self._mark(reason)
-        self._drop()
-        if self._can_write():
-            with self._alone():
-                self._set_aside(foreign=False)
-
-    def _mark(self, reason: str) -> None:
-        if not self.needs_rebuild:
-            self.needs_rebuild, self.reason = True, reason
-
-    def _can_write(self) -> bool:
-        try:
-            os.close(self._folder.root.open_dir(_FOLDER, create=True))
-        except (ManusfsError, OSError):
-            return False
-        return os.access(self._path.parent, os.W_OK) and (not self._path.exists() or os.access(self._path, os.W_OK))
-
-    def _set_aside(self, *, foreign: bool) -> None:
-        """Move the file away: somebody else's to lost+found/, what was ours beside it."""
-        self._remove_leftovers()
-        with contextlib.suppress(FileNotFoundError, ManusfsError):
-            if foreign:
-                self._folder.set_aside(f"{_FOLDER}/{_NAME}")
-            else:
-                self._remove(_ASIDE)
-                self._folder.root.rename(f"{_FOLDER}/{_NAME}", f"{_FOLDER}/{_ASIDE}")
-
-    def _remove_leftovers(self) -> None:
-        # Journals of an index that is gone must not be replayed into the next one.
-        for suffix in index_file.LEFTOVERS:
-            self._remove(_NAME + suffix)
-
-    def _remove(self, name: str) -> None:
-        root = self._folder.root
-        descriptor = root.open_dir(_FOLDER)
-        try:
-            with contextlib.suppress(FileNotFoundError, ManusfsError):
-                root.fs.unlink(descriptor, name)
-        finally:
-            os.close(descriptor)
-
-
-def _immediately(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], Any]) -> Any:
-    # A deferred transaction that reads before it writes loses against others however long it waits.
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        result = work(connection)
-        connection.execute("COMMIT")
-    except BaseException:
-        with contextlib.suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
-    return result
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from manusfs.store.index_schema import APPLICATION_ID, SCHEMA_VERSION, migrate
 
-__all__ = ["LEFTOVERS", "Unusable", "copy_to_memory", "is_broken", "open_file", "set_up", "wait_for"]
+__all__ = ["LEFTOVERS", "Unusable", "copy_to_memory", "is_broken", "is_filled", "open_file", "set_up", "wait_for"]
 
 _BUSY_S = 20.0
 _LOCK_WAIT_S = 30.0
@@ -85,6 +85,11 @@ def is_broken(error: sqlite3.Error) -> bool:
     text = str(error)
     broken = ("malformed", "not a database", "no such table", "no such column", "corrupt", "unsupported file format")
     return any(sign in text for sign in broken) or "vtable constructor failed" in text
+
+
+def is_filled(connection: sqlite3.Connection) -> bool:
+    """Return True if somebody has added what the tree held when the index was made."""
+    return connection.execute("SELECT 1 FROM counters WHERE name = 'filled'").fetchone() is not None
 
 
 def wait_for(descriptor: int) -> None:

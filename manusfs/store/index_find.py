@@ -45,7 +45,7 @@ def segments(index: Index, numbers: Iterable[int]) -> dict[int, Segment]:
             rows = index.select("SELECT * FROM chunks WHERE first <= ? ORDER BY first DESC LIMIT 1", (number,))
             last = read_segment(rows[0]) if rows else None
             if rows and last is None:
-                index.needs_rebuild, index.reason = True, "damaged: a row fails its check"
+                index.found_damage("a row fails its check")
         if last is not None and last.first <= number < last.first + last.chunks:
             found[number] = last
     return found

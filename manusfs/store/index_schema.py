@@ -47,7 +47,7 @@ def m001_tables(db: Database) -> None:
     message = {"ref": text, "session": text, "seq": whole, "role": text, "time": text, "crc": whole}
     db.table("messages").create(message, pk="ref")
     db.table("refs").create({"target": text, "place": text, "crc": whole}, pk=("target", "place"))
-    db.table("counters").create({"name": text, "value": whole}, pk="name")
+    db.table("counters").create({"name": text, "value": whole, "crc": whole}, pk="name")
     # One row holds many consecutive chunks, so that offsets cost 2 bytes a chunk and not a row each.
     chunk = {"first": whole, "count": whole, "owner": text, "view": text, "start": whole, "lengths": bytes}
     db.table("chunks").create(chunk | {"crc": whole}, pk="first")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from manusfs.store.index_rows import (
     checksum,
 )
 
-__all__ = ["count_up", "raise_to", "read_segment", "write"]
+__all__ = ["count_up", "counter", "raise_to", "read_segment", "write"]
 
 _SEGMENT_CHUNKS = 1_024
 _GAP = 3
@@ -40,7 +40,7 @@ def write(connection: sqlite3.Connection, rows: Iterable[tuple[Any, tuple[Text, 
     """Write rows and their texts; a text whose chunks are there already is left as it is, but a note's is replaced."""
     by_table: dict[type, dict[Any, tuple[Any, ...]]] = {}
     bodies: list[tuple[int, str, str]] = []
-    first = start = _counter(connection, "chunk") + 1
+    first = start = _last_chunk(connection) + 1
     for row, texts in rows:
         if isinstance(row, Forget | NoteRow):
             _forget(connection, row.path, by_table)
@@ -64,19 +64,23 @@ def write(connection: sqlite3.Connection, rows: Iterable[tuple[Any, tuple[Text, 
         raise_to(connection, "chunk", first - 1)
 
 
-def count_up(connection: sqlite3.Connection, name: str, by: int) -> int:
-    """Return the counter `name` after adding `by` to it."""
-    raise_to(connection, name, _counter(connection, name) + by)
-    return _counter(connection, name)
+def count_up(connection: sqlite3.Connection, name: str, by: int, floor: Callable[[], int]) -> int:
+    """Return the counter `name` after adding `by` to it; `floor` gives its value where it is not known (any more)."""
+    known = counter(connection, name)
+    value = (floor() if known is None else known) + by
+    _replace(connection, "counters", [(name, value)])
+    return value
 
 
 def raise_to(connection: sqlite3.Connection, name: str, value: int) -> None:
     """Make the counter `name` at least `value`."""
-    connection.execute(
-        "INSERT INTO counters(name, value) VALUES (?, ?)"
-        " ON CONFLICT(name) DO UPDATE SET value = max(value, excluded.value)",
-        (name, value),
-    )
+    _replace(connection, "counters", [(name, max(value, counter(connection, name) or 0))])
+
+
+def counter(connection: sqlite3.Connection, name: str) -> int | None:
+    """Return the counter `name`, or None when there is none or its row fails its check."""
+    found = connection.execute("SELECT * FROM counters WHERE name = ?", (name,)).fetchone()
+    return int(found[1]) if found and checksum(found[:-1]) == found[-1] else None
 
 
 def read_segment(values: Sequence[Any]) -> Segment | None:
@@ -88,9 +92,11 @@ def read_segment(values: Sequence[Any]) -> Segment | None:
     return Segment(first, count, owner, view, start, struct.unpack(f"<{count}H", lengths))
 
 
-def _counter(connection: sqlite3.Connection, name: str) -> int:
-    found = connection.execute("SELECT value FROM counters WHERE name = ?", (name,)).fetchone()
-    return int(found[0]) if found else 0
+def _last_chunk(connection: sqlite3.Connection) -> int:
+    known = counter(connection, "chunk")
+    if known is None and connection.execute("SELECT 1 FROM chunks LIMIT 1").fetchone():
+        raise sqlite3.DatabaseError("malformed counter")
+    return known or 0
 
 
 def _newest(

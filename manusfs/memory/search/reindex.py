@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from manusfs.errors import ManusfsError
 from manusfs.memory.search.chunk import Chunk, chunks
 from manusfs.memory.search.fold import index_text
-from manusfs.memory.search.texts import Observed
+from manusfs.memory.search.texts import Stored, message_texts
 from manusfs.records import Event, Meta, sha256_hex
 from manusfs.session import sessions
 from manusfs.session.lines import scan
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from manusfs.store import Index
     from manusfs.workspace import Folder
 
-__all__ = ["Counts", "Stored", "add_observation", "greatest_order", "rebuild", "refresh", "texts_of"]
+__all__ = ["Counts", "add_observation", "greatest_order", "rebuild", "refresh", "texts_of"]
 
 NOTE_PLACES = ("notes", "reports")
 
@@ -31,13 +31,6 @@ _SUFFIXES = (".md", ".txt", ".markdown", ".csv", ".json")
 _MARKS = bytes(byte for byte in range(128) if not chr(byte).isalnum())
 _REF = re.compile(r"obs:[0-9a-f]{12,64}")
 Progress = Callable[[int, int], None]
-
-
-class Stored(Observed, Protocol):
-    """What filling needs of `store.Observations`."""
-
-    def ids(self) -> Iterable[str]:
-        """Return the ids of all observations in the tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,10 +178,8 @@ def _session_row(row: SessionRow, events: tuple[Event, ...], size: int) -> Sessi
 
 def _add_message(index: Index, session: str, event: Event) -> int:
     added = 0
-    content = event.data.get("content")
-    for at, block in enumerate(content if isinstance(content, list) else ()):
-        text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
-        if not isinstance(text, str) or len(text) < _MESSAGE_MIN:
+    for at, text in message_texts(event):
+        if len(text) < _MESSAGE_MIN:
             continue
         ref = f"msg:{session}:{event.seq}.{at}"
         row = MessageRow(ref, session, event.seq, str(event.data.get("role", "")), event.time)

@@ -7,11 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from manusfs.memory.search import reindex
+from manusfs.memory.search.everything import sources
 from manusfs.memory.search.finder import find
+from manusfs.memory.search.grep import Matches, grep
 from manusfs.memory.search.hits import Hits
+from manusfs.memory.search.listing import Listing, listing
 from manusfs.memory.search.query import Query, parse
-from manusfs.memory.search.reindex import Counts, Progress, Stored
-from manusfs.memory.search.texts import Texts
+from manusfs.memory.search.reindex import Counts, Progress
+from manusfs.memory.search.texts import Stored, Texts
 from manusfs.records import Meta
 
 if TYPE_CHECKING:
@@ -50,6 +53,39 @@ class Search:
             self.rebuild()
             hits = self._find(parsed, limit)
         return hits
+
+    def grep(
+        self,
+        pattern: str,
+        *,
+        regex: bool = False,
+        ignore_case: bool = False,
+        within: str | None = None,
+        limit: int = 100,
+    ) -> Matches:
+        """Return where `pattern` stands, literally or as an expression, in texts, notes, reports and transcripts.
+
+        Raises:
+            UsageError: the pattern is empty, too long, or no regular expression.
+        """
+        everything = sources(self._folder, self._observations, within)
+        return grep(everything, pattern, regex=regex, ignore_case=ignore_case, limit=max(1, limit))
+
+    def list(
+        self,
+        of: str = "observations",
+        *,
+        kind: str = "",
+        host: str = "",
+        session: str = "",
+        after: str = "",
+        start: int = 1,
+        count: int = 50,
+    ) -> Listing:
+        """Return a page of the observations, notes, sessions or reports, newest first; see `listing.listing`."""
+        self.refresh()
+        options = {"kind": kind, "host": host, "session": session, "after": after}
+        return listing(self._folder, self._index, of, **options, start=start, count=count)
 
     def add(self, meta: Meta, order: int, bodies: Mapping[str, bytes] | None = None) -> None:
         """Queue an observation that was just committed; `bodies` are its views' bytes, read from the tree when None."""

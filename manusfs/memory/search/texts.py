@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from manusfs.errors import NotFound
 from manusfs.memory.reading import block_reader
-from manusfs.records import FileMeta, Meta, MsgRef, ObsRef, PathRef, Span, parse_ref
+from manusfs.records import Event, FileMeta, Meta, MsgRef, ObsRef, PathRef, Span, parse_ref
 from manusfs.session import read_event
 
 if TYPE_CHECKING:
     from manusfs.workspace import Folder
 
-__all__ = ["Body", "Observed", "Texts"]
+__all__ = ["Body", "Observed", "Stored", "Texts", "message_texts", "spoken"]
 
 
 class Observed(Protocol):
@@ -25,6 +25,16 @@ class Observed(Protocol):
 
     def read(self, id: str, view: str = "text", span: Span | None = None) -> bytes:
         """Return the checked bytes of a view, or of a span of it."""
+
+
+class Stored(Observed, Protocol):
+    """What listing all texts needs of it."""
+
+    def ids(self) -> Iterator[str]:
+        """Return the ids of all observations in the tree."""
+
+    def path(self, id: str) -> str:
+        """Return the workspace path of an observation's folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +82,10 @@ class Texts:
             self._open[owner, view] = self._opened(owner, view)
         return self._open[owner, view]
 
+    def forget(self) -> None:
+        """Let go of what is open, so that going through everything needs the memory of one text."""
+        self._open.clear()
+
     def _opened(self, owner: str, view: str) -> Body:
         ref = parse_ref(owner)
         if isinstance(ref, ObsRef):
@@ -101,21 +115,33 @@ class Texts:
 
     def _message(self, ref: MsgRef) -> Body:
         event = read_event(self._folder, ref.session, ref.seq)
-        content = event.data.get("content", []) if event.kind == "message" else []
-        block = content[ref.block or 0] if len(content) > (ref.block or 0) else {}
-        if not isinstance(block, dict) or not isinstance(block.get("text"), str):
-            raise NotFound(f"{ref} is no text")
-        data = block["text"].encode("utf-8", "replace")
-        return Body(
-            lambda span: data[span.start : span.end],
-            len(data),
-            f"sessions/{ref.session}/transcript.jsonl",
-            f"{event.data.get('role', '')} in session {ref.session}",
-            kind="message",
-            session=ref.session,
-            created=event.time,
-            line=event.seq,
-        )
+        for number, text in message_texts(event):
+            if number == (ref.block or 0):
+                return spoken(ref.session, event, text)
+        raise NotFound(f"{ref} is no text")
+
+
+def message_texts(event: Event) -> Iterator[tuple[int, str]]:
+    """Yield number and text of each text block that a user or a model said in `event`."""
+    content = event.data.get("content") if event.kind == "message" else None
+    for number, block in enumerate(content if isinstance(content, list) else ()):
+        if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str):
+            yield number, block["text"]
+
+
+def spoken(session: str, event: Event, text: str) -> Body:
+    """Return the text of a block that was said in `event` of `session`."""
+    data = text.encode("utf-8", "replace")
+    return Body(
+        lambda span: data[span.start : span.end],
+        len(data),
+        f"sessions/{session}/transcript.jsonl",
+        f"{event.data.get('role', '')} in session {session}",
+        kind="message",
+        session=session,
+        created=event.time,
+        line=event.seq,
+    )
 
 
 def _in_memory(data: bytes, path: str, kind: str) -> Body:

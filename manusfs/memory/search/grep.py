@@ -1,0 +1,192 @@
+"""Grep: where a literal text or a pattern stands, in everything stored, under a time limit."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from manusfs.errors import ManusfsError, UsageError
+from manusfs.memory.reading import decoded
+from manusfs.memory.search.texts import Body
+from manusfs.records import Span
+
+__all__ = ["REGEX_SECONDS", "Match", "Matches", "grep"]
+
+REGEX_SECONDS = 2.0
+"""Most time of one pattern over all texts: some patterns never end."""
+
+_LITERAL_SECONDS = 20.0
+_PATTERN_CHARS = 1_000
+_PIECE = 1 << 20
+_LINE_CHARS = 300
+_AROUND = 120
+
+Finder = Callable[[str, float], Iterator[tuple[int, int]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One place where the pattern stands; `text` is its line, cut to 300 characters round the match."""
+
+    ref: str
+    path: str
+    line: int
+    text: str
+    kind: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the match as `grep --json` prints it."""
+        return {"ref": self.ref, "path": self.path, "line": self.line, "text": self.text, "kind": self.kind}
+
+
+class Matches(list[Match]):
+    """The matches in the order of the texts; `note` says what was left out and why."""
+
+    def __init__(self, matches: Sequence[Match] = (), note: str = "", stopped: bool = False) -> None:
+        super().__init__(matches)
+        self.note = note
+        self.stopped = stopped
+        """True when the time was over or there were too many matches."""
+
+
+def grep(
+    sources: Iterator[tuple[str, str, Body]],
+    pattern: str,
+    *,
+    regex: bool = False,
+    ignore_case: bool = False,
+    limit: int = 100,
+) -> Matches:
+    """Return where `pattern` stands in `sources` (owner, view, body), at most `limit` matches.
+
+    A literal may span lines; a regular expression (of the `regex` package) is tried on pieces of 1 MiB that end with
+    a line.
+
+    Raises:
+        UsageError: the pattern is empty, longer than 1,000 characters, or no regular expression.
+    """
+    finder = _finder(pattern, regex, ignore_case)
+    seconds = REGEX_SECONDS if regex else _LITERAL_SECONDS
+    until = time.monotonic() + seconds
+    found = Matches()
+    unreadable = 0
+    for owner, view, body in sources:
+        try:
+            for match in _in_body(owner, view, body, finder, until, len(pattern)):
+                if len(found) >= limit:
+                    return _stopped(
+                        found, f"More than {limit} matches: the rest is not shown. Narrow it with `within`."
+                    )
+                found.append(match)
+        except TimeoutError:
+            return _stopped(
+                found, f"Stopped after {seconds:.0f} s: the pattern takes too long. Try a simpler or literal one."
+            )
+        except ManusfsError:
+            unreadable += 1
+    if unreadable:
+        found.note = f"{unreadable} texts could not be read or are damaged: run `manusfs verify`."
+    return found
+
+
+def _stopped(found: Matches, note: str) -> Matches:
+    found.note, found.stopped = note, True
+    return found
+
+
+def _finder(pattern: str, regex: bool, ignore_case: bool) -> Finder:
+    if not pattern:
+        raise UsageError("the pattern is empty", hint="give a text to look for")
+    if len(pattern) > _PATTERN_CHARS:
+        raise UsageError(f"the pattern has {len(pattern)} characters, at most {_PATTERN_CHARS} are allowed")
+    if regex:
+        return _regex_finder(pattern, ignore_case)
+    compiled = re.compile(re.escape(pattern), re.IGNORECASE if ignore_case else 0)
+
+    def literal(text: str, until: float) -> Iterator[tuple[int, int]]:
+        if time.monotonic() > until:
+            raise TimeoutError
+        for match in compiled.finditer(text):
+            yield match.span()
+
+    return literal
+
+
+def _regex_finder(pattern: str, ignore_case: bool) -> Finder:
+    import regex
+
+    try:
+        compiled = regex.compile(pattern, regex.MULTILINE | (regex.IGNORECASE if ignore_case else 0))
+    except (regex.error, OverflowError, RecursionError, MemoryError, ValueError, KeyError, IndexError) as error:
+        raise UsageError(
+            f"not a regular expression: {pattern[:200]!r}: {error}",
+            hint="leave `regex` out to look for the text as it is",
+        ) from error
+
+    def matches(text: str, until: float) -> Iterator[tuple[int, int]]:
+        left = until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        try:
+            for match in compiled.finditer(text, timeout=left):
+                if match.end() > match.start():
+                    yield match.span()
+        except (MemoryError, RecursionError) as error:
+            raise TimeoutError from error
+
+    return matches
+
+
+def _in_body(owner: str, view: str, body: Body, finder: Finder, until: float, overlap: int) -> Iterator[Match]:
+    """Yield the matches in one text; a line with several is one match for each."""
+    for start, data in _pieces(body, overlap):
+        text = data.decode("utf-8", "surrogateescape")
+        at, offset, lines, counted = 0, start, -1, 0
+        for low, high in finder(text, until):
+            offset += len(text[at:low].encode("utf-8", "surrogateescape"))
+            at = low
+            end = offset + len(text[low:high].encode("utf-8", "surrogateescape"))
+            if lines < 0:
+                lines = body.line_of(start)
+            if not body.line:
+                lines += text.count("\n", counted, low)
+                counted = low
+            yield Match(_ref(owner, view, Span(offset, end)), body.path, lines, _line(text, low, high), body.kind)
+
+
+def _pieces(body: Body, overlap: int) -> Iterator[tuple[int, bytes]]:
+    """Yield pieces that end with a line, where a line ends in them; in an endless one they overlap."""
+    at = 0
+    while at < body.size:
+        end = min(body.size, at + _PIECE)
+        data = body.read(Span(at, end))
+        if end == body.size:
+            yield at, data
+            return
+        cut = data.rfind(b"\n") + 1 or len(data)
+        while cut > 0 and cut < len(data) and data[cut] & 0xC0 == 0x80:
+            cut -= 1
+        if cut == len(data):
+            while data[cut - 1] & 0xC0 == 0x80 and cut > len(data) - 3:
+                cut -= 1
+            cut -= 1
+            cut = cut if cut > 0 else len(data)
+        yield at, data[:cut]
+        at += cut
+
+
+def _line(text: str, low: int, high: int) -> str:
+    start = max(text.rfind("\n", 0, low) + 1, low - _AROUND)
+    end = text.find("\n", high)
+    end = len(text) if end < 0 else end
+    piece = text[start : min(end, start + _LINE_CHARS)]
+    return decoded(piece.encode("utf-8", "surrogateescape")).rstrip("\r\n")
+
+
+def _ref(owner: str, view: str, span: Span) -> str:
+    if ":" not in owner[:4]:
+        return owner
+    return f"{owner}{'' if view == 'text' else f'/{view}'}@{span}"

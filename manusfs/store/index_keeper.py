@@ -1,0 +1,246 @@
+"""The file of the index in its folder: opened, made, locked, set aside and replaced when it must be."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from manusfs.errors import ManusfsError, StorageError
+from manusfs.store import index_file
+
+if TYPE_CHECKING:
+    from manusfs.workspace.folder import Folder
+
+__all__ = ["Keeper"]
+
+_FOLDER = ".manusfs"
+_NAME = "index.db"
+_ASIDE = "index.db.damaged"
+_TRIES = 5
+
+
+class Keeper:
+    """Holds the one connection to `.manusfs/index.db`, or to a copy in memory when the folder can't be written.
+
+    Not safe for several threads by itself: the index holds its lock round every call.
+    """
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._path = Path(folder.path) / _FOLDER / _NAME
+        self._connection: sqlite3.Connection | None = None
+        self._identity: tuple[int, int] | None = None
+        self._writable = False
+        self._thorough = False
+        self.needs_rebuild = False
+        self.reason = ""
+
+    def reset(self) -> None:
+        """Begin with an empty file."""
+        self.close()
+        if self._can_write():
+            with self._alone():
+                self._remove_leftovers()
+                self._remove(_NAME)
+                self._open_new()
+            self._thorough = True
+        else:
+            self._use(index_file.copy_to_memory(None), writable=True)
+        self.needs_rebuild, self.reason = True, self.reason or "asked for"
+
+    def read(self, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """Return all rows of a query; none when there is no sound index.
+
+        Raises:
+            StorageError: the file is sound but can't be read.
+        """
+        connection = self._reader()
+        if connection is None:
+            return []
+        try:
+            return connection.execute(sql, parameters).fetchall()
+        except sqlite3.Error as error:
+            if not index_file.is_broken(error):
+                raise StorageError(f"index {_FOLDER}/{_NAME} can't be read: {error}") from error
+            self._give_up(f"damaged: {error}")
+            return []
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection, self._identity, self._writable = None, None, False
+
+    def transaction(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
+        """Run `work` between BEGIN IMMEDIATE and COMMIT; a damaged file is replaced and `work` runs on the new one."""
+        for attempt in range(_TRIES):
+            connection = self.writer()
+            try:
+                with self._alone():
+                    if not self._replaced():
+                        return _immediately(connection, work)
+            except sqlite3.Error as error:
+                if index_file.is_broken(error):
+                    self._give_up(f"damaged: {error}")
+                elif "readonly" in str(error):
+                    self._use(index_file.copy_to_memory(connection), writable=True)
+                elif "locked" not in str(error) and "busy" not in str(error):
+                    raise StorageError(f"index {_FOLDER}/{_NAME} can't be written: {error}") from error
+                time.sleep(0.05 * attempt)
+        raise StorageError(
+            f"index {_FOLDER}/{_NAME} can't be written: it stays locked or damaged",
+            hint="end other programs that hold it open, or delete .manusfs/ and run `manusfs index rebuild`",
+        )
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Be the only writer among threads and processes; a folder in memory needs no lock."""
+        if not self._can_write():
+            yield
+            return
+        descriptor = self._folder.root.open_dir(_FOLDER, create=True)
+        try:
+            index_file.wait_for(descriptor)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _reader(self) -> sqlite3.Connection | None:
+        if self._connection is not None and not self._replaced():
+            return self._connection
+        self.close()
+        try:
+            self._use(index_file.open_file(self._path, thorough=False), writable=self._can_write())
+        except FileNotFoundError:
+            self.mark("missing")
+        except index_file.Unusable as error:
+            self.mark(error.reason)
+        except sqlite3.Error:
+            self._use_read_only()
+        return self._connection
+
+    def writer(self) -> sqlite3.Connection:
+        """Return a connection that can be written to; the file is looked through when it is first wanted."""
+        if self._connection is not None and self._writable and self._thorough and not self._replaced():
+            return self._connection
+        if not self._can_write():
+            source = self._reader()
+            self._use(index_file.copy_to_memory(source), writable=True)
+        else:
+            with self._alone():
+                self._open_for_writing()
+        self._thorough = True
+        assert self._connection is not None  # noqa: S101 - for the type checker
+        return self._connection
+
+    def _open_for_writing(self) -> None:
+        self.close()
+        try:
+            self._use(index_file.open_file(self._path, thorough=True), writable=True)
+        except FileNotFoundError:
+            self.mark("missing")
+            self._open_new()
+        except index_file.Unusable as error:
+            self.mark(error.reason)
+            self._set_aside(foreign=error.foreign)
+            self._open_new()
+
+    def _open_new(self) -> None:
+        root = self._folder.root
+        descriptor = root.open_dir(_FOLDER, create=True)
+        try:
+            self._remove_leftovers()
+            root.fs.close(root.fs.create(descriptor, _NAME))
+        finally:
+            os.close(descriptor)
+        self._use(index_file.set_up(self._path), writable=True)
+
+    def _use_read_only(self) -> None:
+        with contextlib.suppress(FileNotFoundError, index_file.Unusable, sqlite3.Error):
+            self._use(index_file.open_file(self._path, thorough=False, read_only=True), writable=False)
+
+    def _use(self, connection: sqlite3.Connection, *, writable: bool) -> None:
+        if self._connection is not None and self._connection is not connection:
+            self._connection.close()
+        in_memory = not connection.execute("PRAGMA database_list").fetchone()[2]
+        if not index_file.is_filled(connection):
+            # Made by a process that died before it had looked at what is there.
+            self.mark("not finished")
+        elif self.reason == "missing":
+            # Another process has made it since.
+            self.needs_rebuild, self.reason = False, ""
+        self._connection, self._writable = connection, writable
+        self._identity = None if in_memory else _identity(self._path)
+
+    def _replaced(self) -> bool:
+        """True if another process has put a new file in the place of the one that is open."""
+        return self._identity is not None and _identity(self._path) != self._identity
+
+    def _give_up(self, reason: str) -> None:
+        self.mark(reason)
+        self.close()
+        if self._can_write():
+            with self._alone():
+                self._set_aside(foreign=False)
+
+    def mark(self, reason: str) -> None:
+        """Note why the index must be filled anew; the first reason stands."""
+        if not self.needs_rebuild:
+            self.needs_rebuild, self.reason = True, reason
+
+    def _can_write(self) -> bool:
+        try:
+            os.close(self._folder.root.open_dir(_FOLDER, create=True))
+        except (ManusfsError, OSError):
+            return False
+        return os.access(self._path.parent, os.W_OK) and (not self._path.exists() or os.access(self._path, os.W_OK))
+
+    def _set_aside(self, *, foreign: bool) -> None:
+        """Move the file away: somebody else's to lost+found/, what was ours beside it."""
+        self._remove_leftovers()
+        with contextlib.suppress(FileNotFoundError, ManusfsError):
+            if foreign:
+                self._folder.set_aside(f"{_FOLDER}/{_NAME}")
+            else:
+                self._remove(_ASIDE)
+                self._folder.root.rename(f"{_FOLDER}/{_NAME}", f"{_FOLDER}/{_ASIDE}")
+
+    def _remove_leftovers(self) -> None:
+        # Journals of an index that is gone must not be replayed into the next one.
+        for suffix in index_file.LEFTOVERS:
+            self._remove(_NAME + suffix)
+
+    def _remove(self, name: str) -> None:
+        root = self._folder.root
+        descriptor = root.open_dir(_FOLDER)
+        try:
+            with contextlib.suppress(FileNotFoundError, ManusfsError):
+                root.fs.unlink(descriptor, name)
+        finally:
+            os.close(descriptor)
+
+
+def _immediately(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], Any]) -> Any:
+    # A deferred transaction that reads before it writes loses against others however long it waits.
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        result = work(connection)
+        connection.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+    return result
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
