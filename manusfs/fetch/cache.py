@@ -189,10 +189,10 @@ def _unsealed(value: bytes | None) -> bytes | None:
 
 def _prepared(directory: Path) -> bool:
     """Make the folder ready, 0700, emptied if it is not the one that this user made here; False if it can't be."""
+    if directory.is_symlink() or directory.parent.is_symlink():
+        return False
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if directory.is_symlink():
-            return False
         if not _is_ours(directory):
             _emptied(directory)
             if any(_is_there(directory / name) for name in _FILES):

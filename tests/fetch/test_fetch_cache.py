@@ -166,7 +166,7 @@ def test_where_it_cannot_be_made_it_is_off(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text() == "in the way"
 
 
-@pytest.mark.parametrize("kind", ["symlink", "hard link", "folder link"])
+@pytest.mark.parametrize("kind", ["symlink", "hard link", "folder link", "parent link"])
 def test_a_link_in_its_place_is_not_followed(kind: str, folder: Path, tmp_path: Path) -> None:
     """I7: a planted link must not make us write into another database, nor delete it."""
     precious = tmp_path / "precious.db"
@@ -175,17 +175,19 @@ def test_a_link_in_its_place_is_not_followed(kind: str, folder: Path, tmp_path: 
     base.commit()
     base.close()
     before = precious.read_bytes()
-    folder.parent.mkdir()
-    if kind == "folder link":
-        (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    if kind == "parent link":
+        folder.parent.symlink_to(tmp_path / "elsewhere")
+    elif kind == "folder link":
+        folder.parent.mkdir()
         folder.symlink_to(tmp_path / "elsewhere")
     else:
-        folder.mkdir()
+        folder.mkdir(parents=True)
         (os.symlink if kind == "symlink" else os.link)(precious, folder / "cache.db")
     cache = PageCache(folder)
     cache.put(URL, page())
     assert precious.read_bytes() == before
-    if kind == "folder link":
+    if kind in ("folder link", "parent link"):
         assert not any((tmp_path / "elsewhere").iterdir()) and cache.get(URL) is None
 
 
