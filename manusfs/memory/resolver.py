@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Resolved", "Resolver"]
 
 _URL = re.compile(r"https?://", re.IGNORECASE)
-_SHORT = re.compile(r"obs:([0-9a-f]{4,64})(.*)\Z", re.DOTALL)
+_SHORT = re.compile(r"obs:([0-9a-f]{4,11})((?:[/@].*)?)\Z", re.DOTALL)
 _OBSERVATION_FOLDER = re.compile(r"observations/(?:[^/]+/)+[^/]*-([0-9a-f]{12,64})/?\Z")
 _PRIVATE = ".manusfs"
 _FILE_MAX = 64 << 20
