@@ -121,7 +121,7 @@ class Meter:
         """Return the meter after an assistant turn."""
         total = self.estimated + estimated
         if self.expects is not None and self.billed is not None:
-            return replace(self, estimated=total, billed=self.billed + self.expects, expects=None)
+            return replace(self, estimated=total, billed=max(self.billed + self.expects, total // 2), expects=None)
         unbilled = self.before + (self.reply or 0) + self.after
         return replace(self, estimated=total, before=unbilled, reply=estimated, after=0)
 
