@@ -7,6 +7,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from manusfs.records import Event
@@ -16,7 +17,6 @@ __all__ = ["Damage", "Scan", "encode", "scan"]
 
 _START = re.compile(rb'\{"seq":\d{1,12},"time":"')
 _END = re.compile(rb',"crc":"[0-9a-f]{8}"\}')
-_MAX_CANDIDATES = 1000
 
 
 def encode(event: Event) -> tuple[bytes, Event]:
@@ -132,28 +132,25 @@ def _what(piece: bytes) -> str:
 
 
 def _recover(line: bytes) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """Yield start, end and value of each whole record inside a damaged line."""
-    starts = [match.start() for match in _START.finditer(line)][:_MAX_CANDIDATES]
-    ends = [match.end() for match in _END.finditer(line)][:_MAX_CANDIDATES]
-    at = 0
-    for start in starts:
-        if start < at:
-            continue
-        end, value = _whole_from(line, start, ends)
+    """Yield start, end and value of each whole record inside a damaged line.
+
+    A record is looked for only up to where the next one begins: so the cost grows with the line and no faster,
+    whatever a stranger put there.
+    """
+    borders = [match.start() for match in _START.finditer(line)] + [len(line)]
+    for start, limit in pairwise(borders):
+        end, value = _whole_within(line, start, limit)
         if value is not None:
             yield start, end, value
-            at = end
 
 
-def _whole_from(line: bytes, start: int, ends: list[int]) -> tuple[int, dict[str, Any] | None]:
+def _whole_within(line: bytes, start: int, limit: int) -> tuple[int, dict[str, Any] | None]:
     view, crc, at = memoryview(line), 0, start
-    for end in ends:
-        head = end - SEAL_BYTES
-        if head <= at:
-            continue
+    for match in _END.finditer(line, start, limit):
+        head = match.end() - SEAL_BYTES
         crc, at = zlib.crc32(view[at:head], crc), head
-        if int(line[end - 10 : end - 2], 16) == crc:
-            value = unseal(line[start:end])
+        if int(line[head + 7 : head + 15], 16) == crc:
+            value = unseal(line[start : match.end()])
             if value is not None:
-                return end, value
+                return match.end(), value
     return 0, None

@@ -45,7 +45,11 @@ def sessions(folder: Folder) -> list[SessionInfo]:
         for entry in folder.root.listdir(PLACE)
         if entry.is_dir and is_name(entry.name) and (info := _info(folder, entry.name)) is not None
     ]
-    return sorted(found, key=lambda info: (info.created or info.session[:8], info.session))
+    return sorted(found, key=lambda info: (info.created or _day(info.session), info.session))
+
+
+def _day(session: str) -> str:
+    return f"{session[:4]}-{session[4:6]}-{session[6:8]}"
 
 
 def read_event(folder: Folder, session: str, seq: int) -> Event:

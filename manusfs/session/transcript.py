@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-import manusfs
 from manusfs.errors import ManusfsError, NotFound, StorageError
 from manusfs.records import FORMAT, Event
 from manusfs.session.lines import encode, scan
 from manusfs.session.names import FILE, PLACE, check_name, new_name, now
+from manusfs.version import __version__
 from manusfs.workspace import Folder, Root, lock_session, read_span
 from manusfs.workspace.lost import keep_bytes
 
@@ -50,7 +50,7 @@ class Transcript:
             try:
                 lock_session(transcript._fd, session)
                 data = {"session": session, "format": FORMAT, "purpose": purpose, "parent": parent}
-                transcript.append([Event("session", {**data, "version": manusfs.__version__, "title": title})])
+                transcript.append([Event("session", {**data, "version": __version__, "title": title})])
                 folders.touch(parts)
                 folders.sync()
             except BaseException:
