@@ -5,12 +5,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from manusfs.version import __version__
+
 if TYPE_CHECKING:
     from manusfs.agent import Agent
     from manusfs.errors import ManusfsError, ToolError
     from manusfs.memory import Workspace
 
-__version__ = "0.1.0"
 __all__ = ["Agent", "ManusfsError", "ToolError", "Workspace", "__version__"]
 
 _HOMES = {

@@ -18,6 +18,7 @@ from manusfs.workspace.trust import State, Trust, settings_pin
 
 if TYPE_CHECKING:
     from manusfs.memory import Workspace
+    from manusfs.memory.workspace import Doors
 
 __all__ = ["App", "Keys"]
 
@@ -94,7 +95,9 @@ class App:
         """Return what `folder` is to this user."""
         return self.trust.state(folder, settings_pin(table))
 
-    def open(self, flags: Mapping[str, Any] | None = None, folder: Path | None = None) -> Workspace:
+    def open(
+        self, flags: Mapping[str, Any] | None = None, folder: Path | None = None, doors: Doors | None = None
+    ) -> Workspace:
         """Return the workspace, open, with the settings in force.
 
         Raises:
@@ -104,7 +107,7 @@ class App:
 
         folder = folder or self.find()
         settings = self.settings(folder, flags).settings
-        return Workspace.open(folder, settings=settings, told=lambda line: talk(self.context, line))
+        return Workspace.open(folder, settings, told=lambda line: talk(self.context, line), doors=doors)
 
     def hmac_key(self) -> bytes:
         """Return the secret by which credentials are compared, made at first use in the user's configuration."""

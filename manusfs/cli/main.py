@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 
 import click
 
-from manusfs import __version__
 from manusfs.cli.out import complain
 from manusfs.errors import ManusfsError
+from manusfs.version import __version__
 
 __all__ = ["COMMANDS", "main"]
 

@@ -58,7 +58,7 @@ def limits(command: _F) -> _F:
 )
 @limits
 @click.pass_context
-def run(context: click.Context, task: str, sources: tuple[str, ...], as_json: bool, **flags: Any) -> None:
+def run(context: click.Context, /, task: str, sources: tuple[str, ...], as_json: bool, **flags: Any) -> None:
     """Work on TASK and write a cited report.
 
     Without a workspace here or above, one is made in a dated folder. "-" as a source, or as TASK, is standard input.
@@ -88,7 +88,7 @@ def run(context: click.Context, task: str, sources: tuple[str, ...], as_json: bo
 @click.argument("message", required=False)
 @limits
 @click.pass_context
-def resume(context: click.Context, session: str | None, message: str | None, as_json: bool, **flags: Any) -> None:
+def resume(context: click.Context, /, session: str | None, message: str | None, as_json: bool, **flags: Any) -> None:
     """Go on with a session: the latest, or SESSION, with MESSAGE if there is something to add.
 
     \b

@@ -10,7 +10,17 @@ from pathlib import Path
 
 from manusfs.store.index_schema import APPLICATION_ID, SCHEMA_VERSION, migrate
 
-__all__ = ["LEFTOVERS", "Unusable", "copy_to_memory", "is_broken", "is_filled", "open_file", "set_up", "wait_for"]
+__all__ = [
+    "LEFTOVERS",
+    "Unusable",
+    "copy_to_memory",
+    "is_broken",
+    "is_filled",
+    "on_network",
+    "open_file",
+    "set_up",
+    "wait_for",
+]
 
 _BUSY_S = 20.0
 _LOCK_WAIT_S = 30.0
@@ -44,6 +54,7 @@ def open_file(path: Path, *, thorough: bool, read_only: bool = False) -> sqlite3
         raise FileNotFoundError(path)
     connection = _connect(path, read_only=read_only)
     try:
+        _tune(connection)
         _check_header(connection, path)
         if thorough and path.stat().st_size <= _CHECKED_BYTES:
             found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
@@ -64,7 +75,8 @@ def set_up(path: Path) -> sqlite3.Connection:
     """Turn the new, empty file at `path` into an index and return a connection to it."""
     _refuse_links(path)
     connection = _connect(path)
-    mode = "DELETE" if _on_network(path) else "WAL"
+    _tune(connection)
+    mode = "DELETE" if on_network(path) else "WAL"
     connection.execute(f"PRAGMA journal_mode = {mode}").fetchone()
     migrate(connection)
     return connection
@@ -72,7 +84,8 @@ def set_up(path: Path) -> sqlite3.Connection:
 
 def copy_to_memory(connection: sqlite3.Connection | None) -> sqlite3.Connection:
     """Return an index in memory with the content of `connection`, for a folder that can't be written."""
-    memory = _tuned(sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False))
+    memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    _tune(memory)
     if connection is None:
         migrate(memory)
     else:
@@ -82,9 +95,11 @@ def copy_to_memory(connection: sqlite3.Connection | None) -> sqlite3.Connection:
 
 def is_broken(error: sqlite3.Error) -> bool:
     """Return True if `error` says that the file itself is wrong, not that it is busy or the disk is full."""
-    text = str(error)
-    broken = ("malformed", "not a database", "no such table", "no such column", "corrupt", "unsupported file format")
-    return any(sign in text for sign in broken) or "vtable constructor failed" in text
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is not None and code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return True
+    signs = ("malformed", "no such table", "no such column", "unsupported file format", "constructor failed", "has no col")
+    return any(sign in str(error) for sign in signs)
 
 
 def is_filled(connection: sqlite3.Connection) -> bool:
@@ -114,17 +129,15 @@ def wait_for(descriptor: int) -> None:
 def _connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     # A folder that can't be written has no place for the shared memory of a WAL: immutable reads do without.
     name = path.absolute().as_uri() + ("?mode=ro&immutable=1" if read_only else "?mode=rw")
-    connection = sqlite3.connect(name, timeout=_BUSY_S, isolation_level=None, check_same_thread=False, uri=True)
-    return _tuned(connection)
+    return sqlite3.connect(name, timeout=_BUSY_S, isolation_level=None, check_same_thread=False, uri=True)
 
 
-def _tuned(connection: sqlite3.Connection) -> sqlite3.Connection:
+def _tune(connection: sqlite3.Connection) -> None:
     # A flipped bit may leave invalid UTF-8: the row's checksum finds it, a decoding error would hide the other rows.
     connection.text_factory = lambda data: data.decode("utf-8", "replace")
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
     connection.execute("PRAGMA synchronous = NORMAL")
-    return connection
 
 
 def _check_header(connection: sqlite3.Connection, path: Path) -> None:
@@ -139,7 +152,7 @@ def _check_header(connection: sqlite3.Connection, path: Path) -> None:
     # A stranger's file could bring code that runs at our next insert.
     if connection.execute("SELECT count(*) FROM sqlite_master WHERE type IN ('trigger', 'view')").fetchone()[0]:
         raise Unusable("not an index of manusfs", foreign=True)
-    if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal" and _on_network(path):
+    if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal" and on_network(path):
         connection.execute("PRAGMA journal_mode = DELETE").fetchone()
 
 
@@ -154,7 +167,7 @@ def _refuse_links(path: Path) -> None:
             raise Unusable(f"{candidate.name} is a link or no plain file", foreign=True)
 
 
-def _on_network(path: Path) -> bool:
+def on_network(path: Path) -> bool:
     """Return True if the mount that holds `path` is a network or pass-through file system; False where unknown."""
     try:
         mounts = Path("/proc/self/mountinfo").read_text("utf-8", "replace").splitlines()

@@ -1,0 +1,80 @@
+"""`add`: store pages and files without a run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from manusfs.cli.app import App
+from manusfs.cli.out import data, emit, human_bytes, say, talk
+from manusfs.errors import UsageError
+from manusfs.records import escape
+
+__all__ = ["add"]
+
+
+@click.command()
+@click.argument("sources", nargs=-1, required=True)
+@click.option("--allow-host", "allow_hosts", multiple=True, metavar="HOST", help="Reach HOST although not public.")
+@click.option("--json", "as_json", is_flag=True, help="One object a source: source, ref, status, error and more.")
+@click.pass_context
+def add(context: click.Context, sources: tuple[str, ...], allow_hosts: tuple[str, ...], as_json: bool) -> None:
+    """Store pages and files without a run.
+
+    SOURCES are URLs, files, or "-" for standard input. A source that fails is told and stops no other.
+
+    \b
+    Examples:
+      manusfs add https://example.org/page paper.pdf notes.txt
+      curl -s https://example.org/data | manusfs add -
+
+    Exit codes: 0 all were stored, 1 some failed, 2 usage, 78 no workspace.
+    """
+    failed = 0
+    with App(context).open({"allow_hosts": allow_hosts} if allow_hosts else None) as workspace:
+        named = [source for source in sources if source != "-"]
+        with _progress(len(sources), shown=not as_json) as step:
+            if "-" in sources:
+                failed += _tell(context, workspace.add_bytes(_piped()), as_json)
+                step()
+            for added in workspace.add_all(named):
+                failed += _tell(context, added, as_json)
+                step()
+    if failed:
+        talk(context, f"{failed} of {len(sources)} failed")
+    context.exit(1 if failed else 0)
+
+
+def _tell(context: click.Context, added: Any, as_json: bool) -> int:
+    if as_json:
+        emit(added.to_json())
+    elif added.error:
+        say(f"Error: {added.source}: {added.error}" + (f" (kept as {added.ref})" if added.ref else ""))
+    else:
+        title = escape.field(added.title or added.source, 70)
+        data(f"{added.ref}  {added.status:<8} {human_bytes(added.bytes):>9}  {title}")
+    return 1 if added.error else 0
+
+
+def _piped() -> bytes:
+    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
+        raise UsageError("nothing is piped in", hint="… | manusfs add -")
+    return sys.stdin.buffer.read()
+
+
+@contextmanager
+def _progress(total: int, *, shown: bool) -> Iterator[Any]:
+    """Yield what is called after each source: a bar on stderr where a person watches, else nothing."""
+    if not shown or total < 2 or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task("adding", total=total)
+        yield lambda: bar.advance(task)

@@ -1,0 +1,127 @@
+"""`cite`, `verify` and `index`: does what is claimed stand there, and is everything whole."""
+
+from __future__ import annotations
+
+import click
+
+from manusfs.cli.app import App
+from manusfs.cli.out import data, emit, human_bytes, talk
+from manusfs.errors import NotFound
+
+__all__ = ["cite", "index", "verify"]
+
+
+@click.command()
+@click.argument("report")
+@click.option("--fix", is_flag=True, help="Set the right span where a quote stands elsewhere in its source.")
+@click.option("--json", "as_json", is_flag=True, help="One object a citation, then one with total and verified.")
+@click.pass_context
+def cite(context: click.Context, report: str, fix: bool, as_json: bool) -> None:
+    """Check a report's quotes against the stored bytes.
+
+    \b
+    Examples:
+      manusfs cite reports/20261130-ab12-1.md
+      manusfs cite reports/20261130-ab12-1.md --fix
+
+    Exit codes: 0 every quote stands in its span, 12 one does not, 1 no such report, 78 no workspace.
+    """
+    from manusfs.memory import citations
+
+    with App(context).open() as workspace:
+        root = workspace.folder.root
+        if not root.exists(report):
+            raise NotFound(f"no report {report!r} in this workspace", hint="`manusfs ls reports` lists them")
+        text = root.read(report).decode("utf-8", "replace")
+        if fix:
+            text, count = citations.fix(text, workspace.resolver)
+            if count:
+                root.write_atomic(report, text.encode("utf-8"))
+            talk(context, f"{count} spans set right")
+        checked = citations.check(text, workspace.resolver)
+    for citation in checked.citations:
+        if as_json:
+            emit(citation.to_json())
+        else:
+            data(
+                f"[^{citation.label}] {citation.state:<10} {citation.ref}"
+                + (f"  {citation.message}" if citation.message else "")
+            )
+    if as_json:
+        emit({"total": checked.total, "verified": checked.verified, "uncited": list(checked.uncited)})
+    else:
+        data(f"{checked.verified} of {checked.total} citations stand word for word in their span")
+        for claim in checked.uncited:
+            data(f"no citation: {claim[:120]}")
+    context.exit(0 if checked.ok else 12)
+
+
+@click.command()
+@click.option(
+    "--repair", is_flag=True, help="Mend what can be mended; move the rest to lost+found/. Nothing is deleted."
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="One object: observations, bytes, refs, damaged, lost, orphans, ok."
+)
+@click.pass_context
+def verify(context: click.Context, repair: bool, as_json: bool) -> None:
+    """Check every stored byte and every ref.
+
+    The network stays off.
+
+    \b
+    Examples:
+      manusfs verify
+      manusfs verify --repair --json
+
+    Exit codes: 0 all is whole, 12 something is damaged or lost, 75 locked, 78 no workspace.
+    """
+    with App(context).open() as workspace:
+        found = workspace.verify(repair=repair)
+    if as_json:
+        emit(found.to_json())
+        context.exit(0 if found.ok else 12)
+    for title, entries in (("damaged", found.damaged), ("lost", found.lost), ("repaired", found.repaired)):
+        for entry in entries:
+            data(f"{title}: {entry}")
+    if found.orphans:
+        talk(context, f"{len(found.orphans)} observations that no transcript names: whole and kept")
+    size = human_bytes(found.bytes)
+    state = "all whole" if found.ok else "not whole: `manusfs verify --repair` mends what can be mended"
+    data(f"{found.observations} observations, {size}, {found.refs} refs: {state}")
+    context.exit(0 if found.ok else 12)
+
+
+@click.group()
+def index() -> None:
+    """Make the index anew.
+
+    The index is derived from the folder and may be deleted at any time; it is made anew by itself when it is missing or
+    damaged.
+
+    \b
+    Example:
+      manusfs index rebuild
+
+    Exit codes: 0 done, 78 no workspace.
+    """
+
+
+@index.command()
+@click.option("--json", "as_json", is_flag=True, help="One object: observations.")
+@click.pass_context
+def rebuild(context: click.Context, as_json: bool) -> None:
+    """Make the index anew from the tree.
+
+    \b
+    Example:
+      manusfs index rebuild
+
+    Exit codes: 0 done, 78 no workspace.
+    """
+    with App(context).open() as workspace:
+        count = workspace.rebuild_index()
+    if as_json:
+        emit({"observations": count})
+    else:
+        data(f"indexed {count} observations")

@@ -1,0 +1,132 @@
+"""`ls`, `search` and `note`: what is there, where it is, and a note beside it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from manusfs.cli.app import App
+from manusfs.cli.out import data, emit, human_bytes, talk
+from manusfs.errors import UsageError
+from manusfs.records import escape
+
+__all__ = ["ls", "note", "search"]
+
+
+@click.command()
+@click.argument("kind", default="observations", type=click.Choice(["observations", "notes", "sessions", "reports"]))
+@click.option("--json", "as_json", is_flag=True, help="One object a line; observations as `add`, and created.")
+@click.pass_context
+def ls(context: click.Context, kind: str, as_json: bool) -> None:
+    """List observations, notes, sessions or reports.
+
+    \b
+    Examples:
+      manusfs ls
+      manusfs ls sessions --json
+
+    Exit codes: 0 done, 78 no workspace.
+    """
+    with App(context).open() as workspace:
+        lines = workspace.ls(kind)
+    shown = _LINES[kind]
+    for line in lines:
+        record = line.to_json()
+        if as_json:
+            emit(record)
+        else:
+            data(shown(record))
+    if not lines:
+        talk(context, f"no {kind} yet")
+
+
+def _observation(record: dict[str, Any]) -> str:
+    title = escape.field(record["title"] or record["url"] or record["source"], 60)
+    fault = f"  [{record['error']}]" if record["error"] else ""
+    return f"{record['ref']}  {record['kind']:<4} {human_bytes(record['bytes']):>9}  {title}{fault}"
+
+
+def _file(record: dict[str, Any]) -> str:
+    title = escape.field(record["title"], 60)
+    return f"{record['modified']}  {human_bytes(record['bytes']):>9}  {record['path']}  {title}"
+
+
+def _session(record: dict[str, Any]) -> str:
+    state = "ended" if record["ended"] else "open"
+    purpose, turns = record["purpose"], record["turns"]
+    return f"{record['session']}  {purpose:<6} {state:<5} {turns:>4} turns  {escape.field(record['title'], 60)}"
+
+
+_LINES: dict[str, Callable[[dict[str, Any]], str]] = {
+    "observations": _observation,
+    "notes": _file,
+    "reports": _file,
+    "sessions": _session,
+}
+
+
+@click.command()
+@click.argument("query")
+@click.option("--within", metavar="REF", help="Only in this observation.")
+@click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="Most hits.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="One object a hit: ref, path, url, title, score, snippet, line_start, line_end.",
+)
+@click.pass_context
+def search(context: click.Context, query: str, within: str | None, limit: int, as_json: bool) -> None:
+    """Find passages in everything that was seen.
+
+    Any text is a legal query. "quoted words" stand together; -word leaves out; kind:, host:, session:, after: narrow.
+
+    \b
+    Examples:
+      manusfs search "prompt cache" --json
+      manusfs search '"write once" host:example.org -draft'
+
+    Exit codes: 0 done, also without hits; 2 usage, 78 no workspace.
+    """
+    with App(context).open() as workspace:
+        hits = workspace.search(query, within, limit)
+    for hit in hits:
+        if as_json:
+            emit(hit.to_json())
+        else:
+            data(f"{hit.ref}  {escape.field(hit.title, 70)}  (lines {hit.line_start}-{hit.line_end})")
+            data("    " + " ".join(hit.snippet.split()))
+    if not hits:
+        talk(context, getattr(hits, "note", "") or "no hits")
+
+
+@click.command()
+@click.argument("text")
+@click.option("--title", default="", help="Title of the note; default: its first words.")
+@click.option("--in", "folder", default="findings", show_default=True, help="Folder under notes/.")
+@click.option("--json", "as_json", is_flag=True, help="One object: path.")
+@click.pass_context
+def note(context: click.Context, text: str, title: str, folder: str, as_json: bool) -> None:
+    """Write a note.
+
+    TEXT of "-" is read from standard input. A note is never overwritten.
+
+    \b
+    Example:
+      manusfs note "Prices rose in March, see obs:3f9c21ab77de@120-310" --title "Prices"
+
+    Exit codes: 0 done, 1 can't be written, 2 usage, 78 no workspace.
+    """
+    if text == "-":
+        text = sys.stdin.read()
+    if not text.strip():
+        raise UsageError("the note is empty", hint='manusfs note "what I found"')
+    with App(context).open() as workspace:
+        path = workspace.note(text, title or " ".join(text.split()[:8]), folder)
+    if as_json:
+        emit({"path": path})
+    else:
+        data(path)

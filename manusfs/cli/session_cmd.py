@@ -1,0 +1,138 @@
+"""`show`, `context` and `stats`: what happened, what the model saw, and what it came to."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from manusfs.cli.app import App
+from manusfs.cli.out import data, emit, human_bytes
+from manusfs.errors import NotFound
+
+if TYPE_CHECKING:
+    from manusfs.memory import Workspace
+    from manusfs.records import Event
+
+__all__ = ["context", "show", "stats"]
+
+
+@click.command()
+@click.argument("session", required=False)
+@click.option("--whole", is_flag=True, help="Do not cut texts.")
+@click.option("--json", "as_json", is_flag=True, help="One object an entry: seq, time, kind, text, ref.")
+@click.pass_context
+def show(context: click.Context, session: str | None, whole: bool, as_json: bool) -> None:
+    """Show what happened in a session.
+
+    \b
+    Examples:
+      manusfs show
+      manusfs show 20261130-ab12 --json
+
+    Exit codes: 0 done, 1 no such session, 78 no workspace.
+    """
+    from manusfs.view import timeline
+
+    with App(context).open() as workspace:
+        name, events = _events(workspace, session)
+        for entry in timeline(name, events, whole=whole):
+            if as_json:
+                emit(entry.to_json())
+            else:
+                data(f"{entry.seq:>5}  {entry.kind:<11} {' '.join(entry.text.split()) if not whole else entry.text}")
+
+
+@click.command()
+@click.argument("session", required=False)
+@click.option(
+    "--at", "number", type=click.IntRange(1), metavar="N", help="The request of the N-th reply; default: the next."
+)
+@click.option("--json", "as_json", is_flag=True, help="On one line; without it the same JSON, indented.")
+@click.pass_context
+def context(context: click.Context, session: str | None, number: int | None, as_json: bool) -> None:
+    """Print the exact request at a step of a session.
+
+    It is rendered again from the transcript and the stored bytes.
+
+    \b
+    Example:
+      manusfs context 20261130-ab12 --at 3 --json
+
+    Exit codes: 0 done, 1 no such session or step, 12 stored bytes are damaged, 78 no workspace.
+    """
+    from manusfs.view import request_at
+
+    with App(context).open() as workspace:
+        _, events = _events(workspace, session)
+        body = request_at(events, number, workspace.renderer).to_json()
+    if as_json:
+        emit(body)
+    else:
+        data(json.dumps(body, ensure_ascii=False, indent=2))
+
+
+@click.command()
+@click.argument("session", required=False)
+@click.option("--json", "as_json", is_flag=True, help="One object a session, and one for the workspace.")
+@click.pass_context
+def stats(context: click.Context, session: str | None, as_json: bool) -> None:
+    """Sum up sizes, tokens and cost.
+
+    \b
+    Example:
+      manusfs stats --json
+
+    Exit codes: 0 done, 1 no such session, 78 no workspace.
+    """
+    from manusfs.session import sessions
+    from manusfs.view import totals
+
+    with App(context).open() as workspace:
+        known = [info.session for info in sessions(workspace.folder) if info.purpose != "intake"]
+        for name in [session] if session else known:
+            _, events = _events(workspace, name)
+            _print_session(name, totals(events), as_json)
+        if not session:
+            _print_workspace(workspace, as_json)
+
+
+def _print_session(name: str, total: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        emit({"session": name, **total})
+        return
+    read, wrote = total["cache_read_input_tokens"], total["cache_creation_input_tokens"]
+    tokens = total["input_tokens"] + read + wrote
+    cost = f", ${total['cost_usd']:.4f}" if total["cost_usd"] else ""
+    data(
+        f"{name}  {total['replies']} replies, {total['calls']} calls, {total['observations']} observations, "
+        f"{total['epochs']} epochs; {tokens:,} tokens in ({read:,} from the cache), {total['output_tokens']:,} out, "
+        f"{total['saved_tokens']:,} kept out by stubs{cost}"
+    )
+
+
+def _print_workspace(workspace: Workspace, as_json: bool) -> None:
+    rows = [line.to_json() for line in workspace.ls("observations")]
+    size, tokens = sum(row["bytes"] for row in rows), sum(row["tokens"] for row in rows)
+    if as_json:
+        emit({"observations": len(rows), "bytes": size, "tokens": tokens})
+    else:
+        data(f"workspace: {len(rows)} observations, {human_bytes(size)}, {tokens:,} tokens of text")
+
+
+def _events(workspace: Workspace, session: str | None) -> tuple[str, tuple[Event, ...]]:
+    """Return the events of `session`, by default of the latest run.
+
+    Raises:
+        NotFound: there is none.
+    """
+    from manusfs.session import Transcript, sessions
+
+    if session is None:
+        runs = [info.session for info in sessions(workspace.folder) if info.purpose == "run"]
+        if not runs:
+            raise NotFound("there is no session yet", hint='`manusfs run "…"` begins one')
+        session = runs[-1]
+    with Transcript.open(workspace.folder, session) as transcript:
+        return session, transcript.events

@@ -1,0 +1,64 @@
+"""The requests of a session, rendered again from its transcript, and what it came to in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from manusfs.context import Assembler, Reader, Window
+from manusfs.errors import UsageError
+from manusfs.messages import Profile, Request
+from manusfs.records import Event
+
+__all__ = ["request_at", "totals"]
+
+_USAGE = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+def request_at(events: Sequence[Event], number: int | None, reader: Reader) -> Request:
+    """Return the request of the reply `number`, from 1, or the one that would be sent next.
+
+    Raises:
+        UsageError: there is no such request.
+        InvalidRequest: calls are open, so that nothing can be sent before their results.
+    """
+    window, replies = Window(), 0
+    for event in events:
+        if event.kind == "message" and event.data.get("role") == "assistant":
+            replies += 1
+            if replies == number:
+                break
+        window.apply(event)
+    else:
+        if number is not None:
+            raise UsageError(
+                f"there is no request {number}", hint=f"the session has {replies}; leave --at out for the next"
+            )
+    return Assembler(reader, _profile(window.setup.profile)).request(window)
+
+
+def totals(events: Sequence[Event]) -> dict[str, Any]:
+    """Return what a session came to: replies, calls, observations, tokens, money, epochs."""
+    count: dict[str, Any] = {"replies": 0, "calls": 0, "observations": 0, "epochs": 0, **dict.fromkeys(_USAGE, 0)}
+    cost, saved = 0.0, 0
+    for event in events:
+        data = event.data
+        if event.kind == "message" and data.get("role") == "assistant":
+            count["replies"] += 1
+            count["calls"] += sum(block.get("type") == "tool_use" for block in data["content"])
+        elif event.kind == "observation":
+            count["observations"] += 1
+        elif event.kind == "epoch":
+            count["epochs"] += 1
+        elif event.kind == "usage":
+            for name in _USAGE:
+                count[name] += data.get(name) or 0
+            cost += data.get("cost_usd") or 0.0
+            saved = max(saved, data.get("stubbed_tokens") or 0)
+    return {**count, "saved_tokens": saved, "cost_usd": round(cost, 6)}
+
+
+def _profile(data: Mapping[str, Any]) -> Profile:
+    known = {field.name for field in fields(Profile)}
+    return Profile(**{name: value for name, value in data.items() if name in known}) if data else Profile("")
