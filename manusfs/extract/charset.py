@@ -1,0 +1,219 @@
+"""Bytes to text: byte order mark, what was declared, strict UTF-8, and detection for the rest."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+
+__all__ = ["Decoded", "decode", "decode_utf8"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A text, the charset it was in, and what a reader should know of the guess."""
+
+    text: str
+    charset: str
+    notes: tuple[str, ...] = ()
+
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+# what browsers read under these labels: https://encoding.spec.whatwg.org/#names-and-labels
+_SUPERSETS = {
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "cp936": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "johab": "cp949",
+    "big5": "big5hkscs",
+    "euc_jis_2004": "euc_jp",
+    "euc_jisx0213": "euc_jp",
+}
+_SHOWN = {
+    "cp1252": "windows-1252",
+    "cp1250": "windows-1250",
+    "cp1251": "windows-1251",
+    "cp1253": "windows-1253",
+    "cp1254": "windows-1254",
+    "cp1255": "windows-1255",
+    "cp1256": "windows-1256",
+    "cp1257": "windows-1257",
+    "cp1258": "windows-1258",
+    "cp932": "shift_jis",
+    "cp949": "euc-kr",
+    "euc_jp": "euc-jp",
+    "big5hkscs": "big5",
+}
+# UTF-7 and the escape codecs turn harmless bytes into markup; none is a charset of real pages
+_NOT_CHARSETS = frozenset({"utf-7", "unicode-escape", "raw-unicode-escape", "undefined", "idna", "punycode", "mbcs"})
+_ESCAPED = ("iso2022", "hz")
+_MULTIBYTE = ("gb18030", "cp932", "cp949", "big5", "euc_jp", "shift_jis", "johab", *_ESCAPED)
+
+_META = re.compile(rb"<meta[^>]{0,500}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
+_XML = re.compile(rb"<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]{1,40})", re.IGNORECASE)
+_TAGS = re.compile(rb"<(?:script|style)\b.*?</(?:script|style)|<[^<>]{0,2000}>", re.DOTALL | re.IGNORECASE)
+_SAMPLE_BYTES = 65536
+
+
+def decode_utf8(raw: bytes) -> str | None:
+    """Return `raw` as text if it is valid UTF-8 without NUL and byte order mark, else None."""
+    if b"\x00" in raw or raw.startswith(codecs.BOM_UTF8):
+        return None
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def decode(raw: bytes, declared: str = "", *, markup: bool = False) -> Decoded:
+    """Return `raw` as valid text without NUL; never raises, whatever the bytes and whatever is `declared`.
+
+    `declared` is a header's charset; with `markup`, a meta tag or XML declaration in the first 4 KB counts as well.
+    Valid UTF-8 wins over a declared legacy charset, except where a few bytes could be either.
+    """
+    decoded = _decode(raw, declared, markup)
+    if "\x00" in decoded.text:
+        return Decoded(decoded.text.replace("\x00", "\ufffd"), decoded.charset, decoded.notes)
+    return decoded
+
+
+def _decode(raw: bytes, declared: str, markup: bool) -> Decoded:
+    for mark, name in _MARKS:
+        if raw.startswith(mark):
+            return Decoded(raw[len(mark) :].decode(name, "replace"), name.removesuffix("-le").removesuffix("-be"))
+    codec = next((found for label in _labels(raw, declared, markup) if (found := _codec(label))), "")
+    if codec.startswith(_MULTIBYTE) and (codec.startswith(_ESCAPED) or _few_bytes(raw)):
+        text = _strict(raw, codec)
+        if text is not None:
+            return Decoded(text, _shown(codec))
+    text = _strict(raw, "utf-8")
+    if text is not None:
+        return _utf8(raw, text)
+    return _legacy(raw, codec, markup)
+
+
+def _utf8(raw: bytes, text: str) -> Decoded:
+    if b"\x1b$" in raw and raw.isascii():
+        japanese = _strict(raw, "iso2022_jp_2")
+        if japanese is not None:
+            return Decoded(japanese, "iso-2022-jp")
+    wide = _wide(raw)
+    return wide or Decoded(text, "utf-8")
+
+
+def _wide(raw: bytes) -> Decoded | None:
+    """Return UTF-16 without a byte order mark: every second byte of mostly ASCII text is NUL."""
+    sample = raw[:_SAMPLE_BYTES]
+    if sample.count(0) < len(sample) * 0.2 or len(sample) < 4:
+        return None
+    little = sample[1::2].count(0) > sample[0::2].count(0)
+    return Decoded(raw.decode("utf-16-le" if little else "utf-16-be", "replace"), "utf-16")
+
+
+def _legacy(raw: bytes, codec: str, markup: bool) -> Decoded:
+    wide = _wide(raw)
+    if wide is not None:
+        return wide
+    if codec and codec != "utf_8":
+        text = _strict(raw, codec)
+        if text is None and codec not in ("cp1252",):
+            text = raw.decode(codec, "replace")
+            text = text if text.count("\ufffd") <= max(2, len(text) // 100) else None
+        if text is not None:
+            return Decoded(text, _shown(codec))
+    text = raw.decode("utf-8", "replace")
+    bad = text.count("\ufffd") - raw.count(b"\xef\xbf\xbd")
+    good = sum(1 for char in text[:_SAMPLE_BYTES] if char > "\x7f") - bad
+    if bad <= max(1, len(text) // 1000) and good > 4 * bad:
+        return Decoded(text, "utf-8", (f"{bad} bytes that are not valid UTF-8 were replaced",))
+    return _detected(raw, markup)
+
+
+def _detected(raw: bytes, markup: bool) -> Decoded:
+    from charset_normalizer import from_bytes
+
+    sample = _sample(raw, markup)
+    best = from_bytes(sample).best() if sample else None
+    guess = _codec(best.encoding) if best is not None else ""
+    codec = _western(sample) if _is_latin(best.alphabets if best else ()) else guess or "cp1252"
+    text = raw.decode(codec, "replace")
+    notes = (f"charset not declared, guessed: {_shown(codec)}",)
+    if "\ufffd" in text and codec == "cp1252":
+        # windows-1252 leaves five bytes without meaning; latin-1 gives each a place
+        text = raw.decode("latin-1")
+    return Decoded(text, _shown(codec), notes)
+
+
+def _is_latin(alphabets: object) -> bool:
+    names = [str(name) for name in alphabets] if isinstance(alphabets, list | tuple) else []
+    return all(re.search("Latin|Punctuation|Control|Symbols|Currency|Letterlike|Box|Block", name) for name in names)
+
+
+def _western(sample: bytes) -> str:
+    """Return cp1250 where a text reads as Polish, Czech or Hungarian, else cp1252, the Web's most frequent one."""
+    as_western = sample.decode("cp1252", "replace")
+    odd = len(re.findall("[A-Za-z][¹³¿¶¾¯£¥±\x9e\x9f¼ð]|[¹³¿¶¾¯¥±¼][a-z]", as_western))
+    return "cp1250" if odd >= 2 and _strict(sample, "cp1250") is not None else "cp1252"
+
+
+def _sample(raw: bytes, markup: bool) -> bytes:
+    """Return the parts that hold non-ASCII bytes: what there is to judge by."""
+    if markup:
+        raw = _TAGS.sub(b" ", raw[: 16 * _SAMPLE_BYTES])
+    pieces: list[bytes] = []
+    size = 0
+    for match in re.finditer(rb"[^\n\r]{0,40}[\x80-\xff][^\n\r]{0,200}", raw):
+        pieces.append(match[0])
+        size += len(match[0])
+        if size > _SAMPLE_BYTES:
+            break
+    return b"\n".join(pieces)
+
+
+def _labels(raw: bytes, declared: str, markup: bool) -> list[str]:
+    labels = [declared]
+    if markup:
+        head = raw[:4096]
+        labels += [match[1].decode("ascii") for match in (_META.search(head), _XML.search(head)) if match]
+    return [label for label in labels if label]
+
+
+def _codec(label: str) -> str:
+    """Return the Python codec that browsers use under `label`, or an empty text when it names no charset."""
+    try:
+        info = codecs.lookup(label.strip(" \t\"'").lower())
+    except (LookupError, ValueError, UnicodeError):
+        return ""
+    if info.name in _NOT_CHARSETS or not getattr(info, "_is_text_encoding", True) or info.name.startswith("utf-16"):
+        # a page that can be read far enough to find "utf-16" in it is not UTF-16
+        return ""
+    return _SUPERSETS.get(info.name, info.name).replace("utf-8", "utf_8")
+
+
+def _strict(raw: bytes, codec: str) -> str | None:
+    try:
+        return raw.decode(codec)
+    except (UnicodeDecodeError, LookupError, ValueError):
+        return None
+
+
+def _few_bytes(raw: bytes) -> bool:
+    return len(raw) < _SAMPLE_BYTES and len(raw.translate(None, bytes(range(128)))) < 32
+
+
+def _shown(codec: str) -> str:
+    return _SHOWN.get(codec, codec.replace("_", "-"))

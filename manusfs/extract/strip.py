@@ -1,0 +1,95 @@
+"""Text of a page by removing its tags: the last resort, in linear time and with nothing but the standard library."""
+
+from __future__ import annotations
+
+import html
+import re
+
+from manusfs.extract.job import plain_view
+
+__all__ = ["strip_tags", "without_tag_soup"]
+
+_MOST_CHARS = 20_000_000
+_SKIPPED = re.compile(r"<(script|style|template|svg|noscript|head)\b", re.IGNORECASE)
+_BLOCK = re.compile(
+    r"</?(?:p|div|br|li|ul|ol|dl|dt|dd|tr|table|h[1-6]|section|article|header|footer|nav|main|aside|form|pre|hr|"
+    r"blockquote|figure|figcaption|option|title)\b",
+    re.IGNORECASE,
+)
+
+
+def strip_tags(source: str) -> str:
+    """Return the words of an HTML source without its tags, scripts and styles; never fails."""
+    pieces: list[str] = []
+    at, end = 0, min(len(source), _MOST_CHARS)
+    unclosed: set[str] = set()
+    while at < end:
+        start = source.find("<", at, end)
+        if start < 0:
+            pieces.append(source[at:end])
+            break
+        pieces.append(source[at:start])
+        at = _after_tag(source, start, end, pieces, unclosed)
+    text = html.unescape("".join(pieces))
+    lines = (" ".join(line.split()) for line in plain_view(text).split("\n"))
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+def _after_tag(source: str, start: int, end: int, pieces: list[str], unclosed: set[str]) -> int:
+    if source.startswith("<!--", start):
+        return _find_end(source, "-->", start + 4, end)
+    following = source[start + 1 : start + 2]
+    if not (following.isalpha() or following in "/!?"):
+        pieces.append("<")
+        return start + 1
+    skipped = _SKIPPED.match(source, start)
+    name = skipped[1].lower() if skipped else "head"
+    if name != "head" and name not in unclosed:
+        close = re.compile(rf"</{name}\s*>", re.IGNORECASE).search(source, start, end)
+        if close:
+            return close.end()
+        # looked for once only: a page of nothing but openers would cost quadratic time
+        unclosed.add(name)
+    pieces.append("\n" if _BLOCK.match(source, start) else " ")
+    return _find_end(source, ">", start, end)
+
+
+def _find_end(source: str, mark: str, start: int, end: int) -> int:
+    found = source.find(mark, start, end)
+    return found + len(mark) if found >= 0 else end
+
+
+_LONG_TAG = 20_000
+_KEPT = re.compile(r"\s(href|alt|title|id|lang|class)\s*=\s*(\"[^\"<>]{0,2000}\"|'[^'<>]{0,2000}')", re.IGNORECASE)
+_TAG_NAME = re.compile(r"</?[A-Za-z][\w:-]{0,60}")
+_SUBSET = re.compile(r"<!DOCTYPE[^>\[]{0,500}\[.{0,65536}?\]\s*>", re.IGNORECASE | re.DOTALL)
+
+
+def without_tag_soup(source: str) -> tuple[str, tuple[str, ...]]:
+    """Return `source` without what only costs time: tags of over 20,000 characters, a DTD's own entities, controls.
+
+    Parsers need quadratic time for a tag of a million attributes. The second value says what was left out.
+    """
+    notes: list[str] = []
+    source = plain_view(source)
+    cut, count = _SUBSET.subn("<!DOCTYPE html>", source, count=1)
+    if count:
+        source = cut
+        notes.append("the page defines entities of its own; they are not expanded")
+    pieces: list[str] = []
+    at = done = shortened = 0
+    while (start := source.find("<", at)) >= 0:
+        end = source.find(">", start)
+        if end < 0:
+            break
+        if end - start > _LONG_TAG and (name := _TAG_NAME.match(source, start)):
+            kept = _KEPT.findall(source[start : start + 200_000])
+            attributes = {key.lower(): value for key, value in reversed(kept)}
+            pieces += [source[done:start], name[0], *(f" {key}={value}" for key, value in attributes.items()), ">"]
+            # embedded images are long and of no interest; attributes by the thousand are
+            shortened += source.count("=", start, end) > 500
+            done = end + 1
+        at = end + 1
+    if shortened:
+        notes.append(f"attributes of {shortened} overlong tags were left out")
+    return ("".join(pieces) + source[done:] if pieces else source), tuple(notes)
