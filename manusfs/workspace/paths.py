@@ -52,7 +52,10 @@ def check_relative(path: str) -> tuple[str, ...]:
 
 
 def read_span(fd: int, start: int, end: int) -> bytes:
-    """Return the bytes `start` to `end` of an open file, fewer where the file ends before."""
+    """Return the bytes `start` to `end` of an open file, fewer where the file ends before.
+
+    The system is asked for all of them at once, and memory is taken for as many: do not ask for more than there may be.
+    """
     pieces: list[bytes] = []
     while start < end:
         try:
@@ -155,7 +158,8 @@ class Root:
         """Return the bytes of the plain file `rel`, or those from `start` to `end`; a span past the end is cut."""
         fd = self.open_read(rel)
         try:
-            return read_span(fd, start, os.fstat(fd).st_size if end is None else end)
+            size = os.fstat(fd).st_size
+            return read_span(fd, start, size if end is None else min(end, size))
         finally:
             os.close(fd)
 
