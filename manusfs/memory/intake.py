@@ -287,8 +287,8 @@ def _status(fetched: Fetched, meta: Meta, known: bool, previous: str) -> Status:
 
 
 def _title(title: str, source: Source) -> str:
-    line = " ".join(valid_text(title).split())
-    return (line or name_of(source))[:_TITLE_CHARS]
+    line = " ".join(valid_text(title).split()) or " ".join(name_of(source).split())
+    return line[:_TITLE_CHARS]
 
 
 def _notes(fetched: Fetched, extracted: Extracted) -> tuple[str, ...]:

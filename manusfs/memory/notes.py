@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from manusfs.errors import UsageError
 from manusfs.records import Source, sha256_hex, valid_text
 from manusfs.workspace.paths import Root
@@ -11,6 +13,7 @@ __all__ = ["FOLDERS", "note"]
 FOLDERS = ("findings", "background", "errors")
 """What a new workspace has under `notes/`; a folder that people made there counts too."""
 
+_NAME = re.compile(r"\w[\w -]*\Z")
 _TITLE_CHARS = 200
 _MANY = 1_000
 
@@ -28,7 +31,7 @@ def note(root: Root, text: str, title: str, folder: str = "findings") -> str:
     text = valid_text(text).strip("\n")
     if not title or not text.strip():
         raise UsageError("a note needs a title and a text", hint='manusfs note "the text" --title "the title"')
-    if folder not in FOLDERS and ("/" in folder or not root.is_dir(f"notes/{folder}")):
+    if folder not in FOLDERS and (not _NAME.match(folder) or not root.is_dir(f"notes/{folder}")):
         raise UsageError(
             f"there is no folder notes/{folder}", hint=f"choose one of {', '.join(FOLDERS)}, or make it first"
         )
