@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 
 from manusfs.errors import Damaged, NotFound
-from manusfs.records import Meta, Span
+from manusfs.records import Meta, Source, Span
 from manusfs.store import lines
 from manusfs.store.observations_commit import Committed, Committer, Staged
 from manusfs.store.observations_files import Draft, blocks, check, load_meta
@@ -42,6 +42,13 @@ class Observations:
             StorageError: the disk refused; nothing is left behind that counts.
         """
         return self._committer.stage(draft)
+
+    def known(self, source: Source, raw_sha256: str) -> Meta | None:
+        """Return the observation of these bytes of this source, None when there is none or it is not whole.
+
+        For whoever wants to spare the work of making views: a known observation keeps its old ones.
+        """
+        return self._committer.known(source, raw_sha256)
 
     def commit(self, staged: Sequence[Staged]) -> list[Committed]:
         """Make a group durable and return what each one became, in the same order.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from manusfs.errors import Damaged, ManusfsError, StorageError
-from manusfs.records import Meta, observation_id
+from manusfs.records import Meta, Source, observation_id
 from manusfs.store.observations_files import META, Draft, check, encode_meta, load_meta
 from manusfs.store.observations_names import Names
 from manusfs.workspace import Folder, check_relative, set_aside
@@ -76,6 +76,14 @@ class Committer:
             raise
         return staged
 
+    def known(self, source: Source, raw_sha256: str) -> Meta | None:
+        """Return the observation of these bytes of this source, if there is one and all of it is whole."""
+        id, held = self._settle(source, raw_sha256, {})
+        path = self._names.held(id)
+        if held is None or path is None or check(self._root, path, held):
+            return None
+        return held
+
     def commit(self, group: Sequence[Staged]) -> list[Committed]:
         """Make a group durable: sync all, rename all, sync the parents once. On an error none of it counts."""
         with self._lock:
@@ -123,7 +131,7 @@ class Committer:
         if staged.known:
             return
         meta = staged.meta
-        id, held = self._settle(meta, batch)
+        id, held = self._settle(meta.source, meta.raw_sha256, batch)
         path = self._names.held(id)
         if held is not None and path is not None and id not in batch:
             problems = check(self._root, path, held)
@@ -136,9 +144,9 @@ class Committer:
         self.discard(staged)
         staged.meta, staged.known = held, True
 
-    def _settle(self, meta: Meta, batch: dict[str, Meta]) -> tuple[str, Meta | None]:
+    def _settle(self, source: Source, raw_sha256: str, batch: dict[str, Meta]) -> tuple[str, Meta | None]:
         for digits in range(_ID_DIGITS, 65, 4):
-            id = observation_id(meta.source, meta.raw_sha256, digits)
+            id = observation_id(source, raw_sha256, digits)
             path = self._names.held(id)
             held = batch.get(id)
             if held is None and path is None:
@@ -147,12 +155,12 @@ class Committer:
                 held = held or load_meta(self._root, path or "", id)
             except Damaged:
                 # Whose it was can't be told, unless it lies just where ours would: then it is ours, and is replaced.
-                if path == meta.source.folder(id):
+                if path == source.folder(id):
                     return id, None
                 continue
-            if _pair(held) == _pair(meta):
+            if _pair(held) == (source.key, raw_sha256):
                 return id, held
-        raise Damaged(f"no free id for {meta.source.key!r}", hint="run `manusfs verify`")
+        raise Damaged(f"no free id for {source.key!r}", hint="run `manusfs verify`")
 
     def _write(self, staged: Staged, bodies: dict[str, bytes]) -> None:
         tmp, name = self._root.staging.fd, self._root.staging.new_name()

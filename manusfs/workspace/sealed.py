@@ -11,10 +11,13 @@ __all__ = ["SEAL_BYTES", "dumps", "seal", "unseal"]
 SEAL_BYTES = 17
 """Length of `"crc":"01234567"}`."""
 
+# `json.dumps` would make a new encoder for each call that asks for anything but the defaults.
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 
 def dumps(value: Any) -> bytes:
     """Return `value` as compact JSON in UTF-8. Text with lone surrogates is escaped, so that it comes back exactly."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = _encode(value)
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:

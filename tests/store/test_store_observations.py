@@ -159,6 +159,16 @@ def test_a_known_observation_keeps_its_old_views(observations: Observations) -> 
     assert observations.read(done.meta.id) == b"old view"
 
 
+def test_what_is_known_is_told_before_any_view_is_made(folder: Folder, observations: Observations) -> None:
+    (done,) = _put(observations, draft(1))
+    source, sha = done.meta.source, done.meta.raw_sha256
+    assert observations.known(source, sha) == done.meta
+    assert observations.known(Source.user("other"), sha) is None
+    assert observations.known(source, "0" * 64) is None
+    (folder.path / done.meta.folder / "text.md").write_text("damaged")
+    assert observations.known(source, sha) is None
+
+
 def test_content_may_go_there_and_back(observations: Observations) -> None:
     """A, B, A: two observations, the third answer is the first one again."""
     source = Source.web("https://example.org/")
