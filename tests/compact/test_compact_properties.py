@@ -1,0 +1,117 @@
+"""Random sessions, folds and undos: what went in comes back, what is sent is well-formed (I1, I3, I5)."""
+
+from __future__ import annotations
+
+from compact.runs import performed
+from context.conversations import FixedReader, Log, request_text
+from context.random_sessions import play, turns
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from manusfs.compact import Budget, Fold, Move, ToFull, undo
+from manusfs.context import Window, assemble, fold
+from manusfs.errors import LimitReached
+from manusfs.messages import Profile, validate
+from manusfs.records import Event
+
+BUDGET = Budget(60_000, 4_000)
+READER = FixedReader()
+
+
+class Random:
+    """A policy that proposes whatever it is given."""
+
+    name = "random"
+
+    def __init__(self, moves: list[Move]) -> None:
+        self.moves = moves
+
+    def mark(self, budget: Budget) -> int:
+        return budget.limit // 3
+
+    def plan(self, window: Window, budget: Budget) -> list[Move]:
+        return self.moves
+
+
+@st.composite
+def moves(draw: st.DrawFn, last: int) -> list[Move]:
+    """Return moves over random ranges, some of them nonsense."""
+    made: list[Move] = []
+    for _ in range(draw(st.integers(1, 3))):
+        first = draw(st.integers(1, last))
+        blocks = (draw(st.sampled_from([f"{first}-{draw(st.integers(first, last + 9))}", f"{first}", f"{first}.0"])),)
+        form = draw(st.sampled_from(["stub", "ledger", "collapsed", "full"]))
+        made.append(ToFull(blocks) if form == "full" else Fold(blocks, form))  # type: ignore[arg-type]
+    return made
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> Log:
+    """Return a session with compactions and undos at random."""
+    log = Log()
+    log.begin()
+    for _ in range(draw(st.integers(1, 3))):
+        play(log, draw(turns()))
+        window = fold(log.events)
+        for event in performed(window, Random(draw(moves(len(log.events)))), BUDGET, READER):
+            window.apply(log.append(event))
+        standing = [seq for seq, on in window.compactions.items() if on]
+        if standing and draw(st.booleans()):
+            try:
+                for event in undo(window, draw(st.sampled_from(standing)), BUDGET, READER):
+                    log.append(event)
+            except LimitReached:
+                pass
+    return log
+
+
+@settings(max_examples=80, deadline=None)
+@given(histories())
+def test_undoing_every_compaction_gives_the_session_without_any(log: Log) -> None:
+    """I5."""
+    window = fold(log.events)
+    seq = window.seq
+    for compaction, standing in list(window.compactions.items()):
+        if standing:
+            seq += 1
+            window.apply(Event("undo", {"compaction": compaction}, seq))
+    plain = fold(
+        event
+        for event in log.events
+        if event.kind not in ("compaction", "undo")
+        and not (event.kind == "epoch" and event.data["because"] in ("compaction", "undo"))
+    )
+    assert window.items == plain.items
+    assert not window.ledgers
+
+
+@settings(max_examples=80, deadline=None)
+@given(histories())
+def test_after_any_history_the_request_is_valid_and_every_line_is_within_reach(log: Log) -> None:
+    """I1, I3, MECHANISMS 2.1: in the window, in a ledger, or under a `msg:` range."""
+    window = fold(log.events)
+    request = assemble(window, READER, Profile("test"))
+    if request.messages[-1]["role"] == "user":
+        validate(request)
+    said = request_text(request)
+    for exchange in window.exchanges():
+        for item in exchange.items:
+            if item.seq >= window.epoch_seq or item.kind in ("date", "instructions", "todo", "recite"):
+                continue
+            if item.form in ("full", "stub") and item.kind not in ("user", "thinking", "recite"):
+                assert f"msg:{window.session}:{exchange.first}" in said
+            elif item.group is not None:
+                ledger = window.ledger(item.group)
+                assert ledger.first <= item.seq <= ledger.last
+                assert f"msg:{window.session}:{ledger.first}-{ledger.last}" in said
+
+
+@settings(max_examples=30, deadline=None)
+@given(histories())
+def test_a_resumed_session_folds_to_the_same_window(log: Log) -> None:
+    """MECHANISMS 2.16: what was written is all that counts."""
+    copied = Log()
+    copied.events = []
+    for event in log.events:
+        copied.add(event.kind, **event.data)
+    assert fold(copied.events) == fold(log.events)
