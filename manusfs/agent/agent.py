@@ -28,7 +28,7 @@ from manusfs.context import Assembler, fold
 from manusfs.errors import NotFound, UsageError
 from manusfs.memory import Workspace
 from manusfs.messages import Model
-from manusfs.records import Event
+from manusfs.records import Event, valid_text
 from manusfs.session import Transcript, sessions
 from manusfs.tools import ToolBox
 from manusfs.workspace.settings import Settings
@@ -241,7 +241,7 @@ class Agent:
 
 
 def _title(task: str) -> str:
-    line = " ".join(task.split())
+    line = " ".join(valid_text(task).split())
     return line if len(line) <= 120 else f"{line[:119]}…"
 
 

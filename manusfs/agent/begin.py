@@ -10,7 +10,7 @@ from manusfs.agent.running import Running
 from manusfs.agent.setup import setup
 from manusfs.agent.sources import Given, shortened
 from manusfs.memory.sources import from_bytes
-from manusfs.records import Event
+from manusfs.records import Event, valid_text
 
 if TYPE_CHECKING:
     from manusfs.memory import Taken
@@ -50,10 +50,10 @@ def tell_user_message(run: Running, message: str) -> None:
 
 def _kept(run: Running, text: str) -> tuple[str, list[Taken]]:
     """Return a user's words as they are to be shown, and the observation that keeps a long text whole."""
-    text = text.strip()
+    text = valid_text(text).strip()
     if len(text) <= run.settings.inline_chars:
         return text, []
-    body = from_bytes(text.encode("utf-8", "replace"), "message", name="message.md")
+    body = from_bytes(text.encode("utf-8"), "message", name="message.md")
     return shortened(text, run.settings.read_chars), run.workspace.intake.take([body], run.session, [""])
 
 

@@ -19,13 +19,13 @@ _NEAR = 0.8
 """Share of the policy's mark at which the user is warned."""
 
 
-def make_room(run: Running, *, force: bool = False) -> bool:
-    """Compact if the window stands at the policy's mark, or in any case with `force`; return True if it did.
+def make_room(run: Running) -> bool:
+    """Compact if the window stands at the policy's mark; return True if it did.
 
     Never while a call is open. What the next epoch takes from files and settings is read anew.
     """
     policy, budget = load_policy(run.settings.policy), Budget.of(run.profile, run.max_tokens)
-    if run.window.open_calls or not (force or due(run.window, policy, budget)):
+    if run.window.open_calls or not due(run.window, policy, budget):
         _warn(run, min(policy.mark(budget), budget.limit))
         return False
     before = run.window.tokens

@@ -52,7 +52,8 @@ def dispatch(run: Running, calls: Sequence[Call]) -> None:
         run.workspace.intake.index(one)
     for call, offer in zip(calls, offers, strict=True):
         run.saved_tokens += offer.saved_tokens
-        run.tell("result", offer.line, call=call.id, tool=call.name, **offer.details)
+        sizes = {"tokens": offer.tokens, "saved_tokens": offer.saved_tokens}
+        run.tell("result", offer.line, call=call.id, tool=call.name, **offer.details, **sizes)
 
 
 def error_text(error: Exception) -> str:

@@ -72,7 +72,7 @@ def notice(text: str) -> Event:
 def _ask(run: Running) -> Reply | None:
     """Return the reply to the window as it is; None when it cannot be made to fit."""
     for attempt in range(2):
-        make_room(run, force=attempt > 0)
+        make_room(run)
         if run.window_left() < 0:
             return None
         request = run.assembler.request(run.window)
@@ -83,9 +83,11 @@ def _ask(run: Running) -> Reply | None:
             if error.kind != "context_overflow" or attempt:
                 raise
             run.tell("warning", f"{error}; compacting and trying once more")
+            run.window_cap = run.window.tokens
             continue
         if reply.stop_reason != "model_context_window_exceeded" or keep(reply, (), 0).calls or attempt:
             return reply
+        run.window_cap = run.window.tokens
         _write_down(run, reply)
         run.tell("warning", "the reply filled the model's window; compacting and trying once more")
     return None

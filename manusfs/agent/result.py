@@ -12,7 +12,6 @@ __all__ = ["EXIT_CODES", "Citations", "Result"]
 EXIT_CODES = {
     "end_turn": 0,
     "stop_sequence": 0,
-    "no_support": 3,
     "refusal": 1,
     "max_tokens": 1,
     "empty": 1,
@@ -25,6 +24,9 @@ EXIT_CODES = {
     "interrupted": 130,
 }
 """The exit code of each way in which a run ends."""
+
+NO_SUPPORT = 3
+"""The exit code of an answer without a citation, or with one whose quote does not stand in its span."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +63,10 @@ class Result:
 
     @property
     def exit_code(self) -> int:
-        """The exit code that tells how the run ended."""
-        return EXIT_CODES.get(self.stop, 1)
+        """The exit code that tells how the run ended; 3 when its answer has not enough support."""
+        code = EXIT_CODES.get(self.stop, 1)
+        supported = 0 < self.citations.total == self.citations.verified
+        return code if code or supported else NO_SUPPORT
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as `run --json` prints it."""

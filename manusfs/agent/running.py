@@ -55,6 +55,8 @@ class Running:
     call_ids: set[str] = field(default_factory=set)
     saved_tokens: int = 0
     """Tokens that the stubs of this session stand for beyond their own."""
+    window_cap: int = 0
+    """Tokens at which the provider refused a request as too long, when that was below what is known of its window."""
     warned_epoch: int = 0
     """The epoch for which the user was warned that its window fills."""
     tool_calls: int = 0
@@ -67,9 +69,10 @@ class Running:
 
     @property
     def profile(self) -> Profile:
-        """What is known of the model, with the window that the settings give."""
+        """What is known of the model, with the window that the settings give or the provider showed."""
         known = self.model.profile
-        return replace(known, window=self.settings.window) if self.settings.window else known
+        window = self.settings.window or known.window
+        return replace(known, window=min(window, self.window_cap) if self.window_cap else window)
 
     @property
     def max_tokens(self) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-import manusfs
 from manusfs.agent.prompt import SYSTEM
 from manusfs.agent.running import Running
+from manusfs.version import __version__
 
 __all__ = ["is_same", "setup"]
 
@@ -23,7 +23,7 @@ def setup(run: Running) -> dict[str, Any]:
         "max_tokens": run.max_tokens,
         "profile": asdict(profile),
         "credential": run.credential,
-        "version": manusfs.__version__,
+        "version": __version__,
     }
 
 
