@@ -245,11 +245,14 @@ _CHILD = """
     from test_agent_resume import counting
 
     workspace = make_workspace(Path(sys.argv[3]), lambda url: page(url.rsplit("/")[-1], 20))
-    print("ready", flush=True)
-    if len(list(workspace.folder.root.listdir("sessions"))) and sys.argv[4] == "resume":
-        agent(workspace, counting, max_turns=0).resume()
-    else:
-        agent(workspace, counting, max_turns=0).run("Count.")
+
+    class Tell(list):
+        def append(self, event):
+            if event.kind == "usage":
+                print("ready", flush=True)
+
+    work = agent(workspace, counting, Tell(), max_turns=0)
+    work.resume() if sys.argv[4] == "resume" else work.run("Count.")
 """
 
 
@@ -266,10 +269,8 @@ def test_kill_9_at_any_moment_loses_nothing_that_was_shown(tmp_path: Path) -> No
     """I1: what the transcript says was shown is there, byte for byte; a resumed run goes on."""
     code = textwrap.dedent(_CHILD)
     tests = Path(__file__).parents[1]
-    workspace = make_workspace(tmp_path / "w")
-    workspace.folder.root.make_dirs("sessions")
-    workspace.close()
-    for attempt, seconds in enumerate((0.15, 0.3, 0.22, 0.4)):
+    make_workspace(tmp_path / "w").close()
+    for attempt, seconds in enumerate((0.05, 0.2, 0.12, 0.3)):
         command = [sys.executable, "-c", code, str(tests), str(tests / "agent"), str(tmp_path / "w")]
         child = subprocess.Popen([*command, "resume" if attempt else "run"], stdout=subprocess.PIPE)
         assert child.stdout is not None
