@@ -1,0 +1,315 @@
+"""Everything visible of a page as Markdown, by one walk over its tree that no depth of nesting can break."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urljoin
+
+from manusfs.extract.job import title_line
+from manusfs.extract.markdown import Buffer, Table, code_block
+
+__all__ = ["Seen", "walk"]
+
+_SKIPPED = frozenset(
+    "script style template noscript iframe object embed svg canvas audio video select datalist head".split()
+)
+_PARAGRAPHS = frozenset(
+    "p div section article main header footer nav aside figure figcaption form fieldset details summary address dl "
+    "ul ol hgroup center legend caption search dialog".split()
+)
+_LINES = frozenset("dt dd option".split())
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_HIDDEN_STYLE = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9])", re.IGNORECASE
+)
+_LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight-source|brush:?)-?\s*([A-Za-z0-9+#]{1,20})(?=\s|$)")
+_NEST = 8
+"""Lists and quotes nested deeper are written at this depth."""
+
+
+@dataclass(slots=True)
+class Seen:
+    """What a walk found: the text, and what a reading view is compared with."""
+
+    text: str = ""
+    title: str = ""
+    links: dict[str, str] = field(default_factory=dict)
+    """URL to wording, in page order."""
+    rows: list[str] = field(default_factory=list)
+    """Rows of data tables, cells joined by blanks."""
+    code: list[Any] = field(default_factory=list)
+    """Elements of code blocks with the Markdown of each, for the reading view."""
+    anchors: list[tuple[Any, str]] = field(default_factory=list)
+    """Link elements and their absolute URLs."""
+    hidden: list[Any] = field(default_factory=list)
+    hidden_chars: int = 0
+    depth: int = 0
+
+
+def walk(tree: Any, source_url: str, *, keep_hidden: bool = False) -> Seen:
+    """Return what stands in the parsed page `tree`; links are resolved against its base, else `source_url`."""
+    walker = _Walker(_base(tree, source_url), keep_hidden)
+    walker.seen.title = _title(tree)
+    root = tree.body or tree.document
+    if root is not None:
+        walker.run(root)
+    walker.seen.text = walker.buffer.text()
+    return walker.seen
+
+
+def _base(tree: Any, source_url: str) -> str:
+    element = tree.document.query_selector("base[href]")
+    return _joined(source_url, element.getattr("href") or "") if element is not None else source_url
+
+
+def _title(tree: Any) -> str:
+    title = title_line(tree.title or "")
+    if not title:
+        for selector, attribute in (('meta[property="og:title"]', "content"), ("h1", "")):
+            found = tree.document.query_selector(selector)
+            if found is not None and not title:
+                title = title_line((found.getattr(attribute) if attribute else found.text) or "")
+    return title
+
+
+def _joined(base: str, url: str) -> str:
+    try:
+        return urljoin(base, url.strip())
+    except ValueError:
+        return url.strip()
+
+
+class _Walker:
+    def __init__(self, base: str, keep_hidden: bool) -> None:
+        self.seen = Seen()
+        self.buffer = Buffer()
+        self._base = base
+        self._keep_hidden = keep_hidden
+        self._outer: list[Buffer] = []
+        self._tables: list[Table] = []
+        self._lists: list[int] = []
+        self._pre: list[str] | None = None
+        self._anchor: tuple[str, list[str]] | None = None
+
+    def run(self, root: Any) -> None:
+        stack: list[tuple[Any, Callable[[], None] | None]] = []
+        node = root
+        while True:
+            leave = self._enter(node)
+            child = node.first_child if leave is not False else None
+            if child is not None:
+                stack.append((node, leave or None))
+                self.seen.depth = max(self.seen.depth, len(stack))
+                node = child
+                continue
+            if leave:
+                leave()
+            following = node.next if stack else None
+            while following is None:
+                if not stack:
+                    return
+                node, leave = stack.pop()
+                if leave:
+                    leave()
+                following = node.next if stack else None
+            node = following
+
+    def _enter(self, node: Any) -> Callable[[], None] | None | bool:
+        """Begin `node`; return what to do at its end, None for nothing, False to leave its children out."""
+        tag = node.tag
+        if tag == "#text":
+            self._text(node.value or "")
+            return False
+        if tag == "#document":
+            return None
+        if tag is None or tag[0] in "#!" or tag in _SKIPPED:
+            return False
+        if not self._keep_hidden and self._is_hidden(node):
+            self.seen.hidden.append(node)
+            self.seen.hidden_chars += len((node.text or "").strip())
+            return False
+        if self._pre is not None:
+            if tag == "br":
+                self._pre.append("\n")
+            return None
+        handler = _HANDLERS.get(tag)
+        if handler is not None:
+            return handler(self, node, tag)
+        return None
+
+    @staticmethod
+    def _is_hidden(node: Any) -> bool:
+        style = node.getattr("style")
+        return node.hasattr("hidden") or (bool(style) and _HIDDEN_STYLE.search(style) is not None)
+
+    def _text(self, text: str) -> None:
+        if self._pre is not None:
+            self._pre.append(text)
+            return
+        self.buffer.words(text)
+        if self._anchor is not None:
+            self._anchor[1].append(text)
+
+    def _paragraph(self, node: Any, tag: str) -> Callable[[], None]:
+        self.buffer.gap(2 if not self._lists else 1)
+        return self._end_paragraph
+
+    def _end_paragraph(self) -> None:
+        self.buffer.gap(2 if not self._lists else 1)
+
+    def _line(self, node: Any, tag: str) -> Callable[[], None]:
+        self.buffer.gap(1)
+        return lambda: self.buffer.gap(1)
+
+    def _break(self, node: Any, tag: str) -> None:
+        self.buffer.gap(2 if tag == "hr" else 1)
+
+    def _heading(self, node: Any, tag: str) -> Callable[[], None]:
+        self._push()
+        return lambda: self._end_heading(_HEADINGS[tag])
+
+    def _end_heading(self, level: int) -> None:
+        title = " ".join(self._pop().text().split())
+        if title:
+            self.buffer.block("#" * level + " " + title)
+            self.buffer.blocks += 1
+
+    def _list(self, node: Any, tag: str) -> Callable[[], None]:
+        self.buffer.gap(1 if self._lists else 2)
+        self.buffer.blocks += 1
+        self._lists.append(0 if tag == "ol" else -1)
+        return self._end_list
+
+    def _end_list(self) -> None:
+        self._lists.pop()
+        self.buffer.gap(1 if self._lists else 2)
+
+    def _item(self, node: Any, tag: str) -> Callable[[], None]:
+        self.buffer.gap(1)
+        bullet = "-"
+        if self._lists and self._lists[-1] >= 0:
+            self._lists[-1] += 1
+            bullet = f"{self._lists[-1]}."
+        self.buffer.marker = "  " * min(max(0, len(self._lists) - 1), _NEST) + bullet + " "
+        return self._end_item
+
+    def _end_item(self) -> None:
+        self.buffer.marker = ""
+        self.buffer.gap(1)
+
+    def _code(self, node: Any, tag: str) -> Callable[[], None]:
+        self._pre = []
+        return lambda: self._end_code(node)
+
+    def _end_code(self, node: Any) -> None:
+        code = "".join(self._pre or ()).removeprefix("\n")
+        self._pre = None
+        if code.strip():
+            inner = node.query_selector("code[class]")
+            classes = " ".join(filter(None, (node.getattr("class"), inner.getattr("class") if inner else "")))
+            found = _LANGUAGE.search(classes)
+            block = code_block(code, found[1].lower() if found else "")
+            self.buffer.block(block)
+            self.buffer.blocks += 1
+            self.seen.code.append((node, block))
+
+    def _quote(self, node: Any, tag: str) -> Callable[[], None]:
+        self._push()
+        return self._end_quote
+
+    def _end_quote(self) -> None:
+        text = self._pop().text()
+        if text:
+            deep = len(self._outer) > _NEST
+            self.buffer.block(text if deep else "\n".join(f"> {line}".rstrip() for line in text.split("\n")))
+            self.buffer.blocks += 1
+
+    def _table(self, node: Any, tag: str) -> Callable[[], None]:
+        if self._tables:
+            self._tables[-1].layout = True
+        self.buffer.gap(2)
+        self._tables.append(Table())
+        return self._end_table
+
+    def _end_table(self) -> None:
+        table = self._tables.pop()
+        text = table.markdown()
+        if text:
+            self.buffer.block(text)
+            self.buffer.blocks += 1
+        if table.is_data:
+            self.seen.rows += [" ".join(row) for row in table.rows if sum(map(bool, row)) > 1]
+
+    def _row(self, node: Any, tag: str) -> None:
+        if self._tables:
+            self._tables[-1].rows.append([])
+
+    def _cell(self, node: Any, tag: str) -> Callable[[], None] | None:
+        if not self._tables:
+            return None
+        self._push()
+        lists, self._lists = self._lists, []
+        return lambda: self._end_cell(lists)
+
+    def _end_cell(self, lists: list[int]) -> None:
+        self._lists = lists
+        self._tables[-1].add(self._pop())
+
+    def _link(self, node: Any, tag: str) -> Callable[[], None] | None:
+        href = node.getattr("href")
+        if not href:
+            return None
+        url = _joined(self._base, href)
+        self.seen.anchors.append((node, url))
+        if href.strip()[:1] == "#" or not re.match(r"https?:|[^:]*$|[^:/?#]*[/?#]", url, re.IGNORECASE):
+            return None
+        self._anchor = (url, [])
+        return self._end_link
+
+    def _end_link(self) -> None:
+        if self._anchor is not None:
+            url, words = self._anchor
+            wording = title_line("".join(words), 120)
+            if not self.seen.links.get(url):
+                self.seen.links[url] = wording
+            self._anchor = None
+
+    def _image(self, node: Any, tag: str) -> None:
+        alt = title_line(node.getattr("alt") or "", 500)
+        if alt:
+            self._text(f" {alt} ")
+
+    def _push(self) -> None:
+        self._outer.append(self.buffer)
+        self.buffer = Buffer()
+
+    def _pop(self) -> Buffer:
+        done, self.buffer = self.buffer, self._outer.pop()
+        return done
+
+
+_Handler = Callable[[_Walker, Any, str], "Callable[[], None] | None"]
+_HANDLERS: dict[str, _Handler] = {
+    **dict.fromkeys(_PARAGRAPHS, _Walker._paragraph),
+    **dict.fromkeys(_LINES, _Walker._line),
+    **dict.fromkeys(_HEADINGS, _Walker._heading),
+    "ul": _Walker._list,
+    "ol": _Walker._list,
+    "menu": _Walker._list,
+    "li": _Walker._item,
+    "br": _Walker._break,
+    "hr": _Walker._break,
+    "pre": _Walker._code,
+    "listing": _Walker._code,
+    "xmp": _Walker._code,
+    "blockquote": _Walker._quote,
+    "table": _Walker._table,
+    "tr": _Walker._row,
+    "td": _Walker._cell,
+    "th": _Walker._cell,
+    "a": _Walker._link,
+    "img": _Walker._image,
+}

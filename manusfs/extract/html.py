@@ -1,0 +1,183 @@
+"""Web pages: a reading view by trafilatura, and beside it everything visible where that leaves much out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Any
+
+import lxml.html
+import trafilatura
+from resiliparse.extract.html2text import extract_plain_text
+from resiliparse.parse.html import HTMLTree
+
+from manusfs.extract.charset import decode
+from manusfs.extract.coverage import lacks
+from manusfs.extract.dom import Seen, walk
+from manusfs.extract.job import Job, Page, plain_view
+from manusfs.extract.strip import strip_tags, without_tag_soup
+from manusfs.extract.text import markdown_outline
+from manusfs.extract.worker import TimeUp, time_limit
+from manusfs.records import Extracted
+
+__all__ = ["Html"]
+
+_MOST_CHARS = 20_000_000
+_READING_CHARS = 2_000_000
+"""trafilatura needs 2 s for 2 MB, 10 s for 5 MB, 137 s for 22 MB."""
+_DEEPEST = 200
+"""libxml2 drops what is nested deeper than 255 levels, and main-content heuristics hang on it."""
+_LINKS = 500
+_SHORT = 200
+
+
+class Html:
+    """Extractor of web pages."""
+
+    media_types = ("text/html", "application/xhtml+xml")
+
+    def extract(self, job: Job) -> Iterator[Page | Extracted]:
+        """Yield everything visible first, so that it survives if the reading view takes too long; then both."""
+        decoded = decode(job.raw, job.charset, markup=True)
+        source, notes = without_tag_soup(decoded.text[:_MOST_CHARS])
+        known = Extracted(job.media_type, "", charset=decoded.charset, notes=(*decoded.notes, *notes))
+        if len(decoded.text) > _MOST_CHARS:
+            notes = (*known.notes, f"only the first {_MOST_CHARS} characters of the page were read")
+            known = replace(known, notes=notes, complete=False)
+        tree, seen, known = _look(source, job, known)
+        if not seen.text.strip():
+            yield _almost_empty(source, known)
+            return
+        whole = replace(known, text=_with_links(seen), extractor=_name("resiliparse"))
+        whole = replace(whole, outline=markdown_outline(whole.text))
+        yield replace(whole, notes=(*whole.notes, _ALL))
+        yield _read(source, tree, seen, job, known, whole)
+
+
+_ALL = "the text is everything visible, menus too; no reading view could be made"
+
+
+def _look(source: str, job: Job, known: Extracted) -> tuple[Any, Seen, Extracted]:
+    tree = HTMLTree.parse(source)
+    seen = walk(tree, job.source_url)
+    if seen.hidden_chars > len(seen.text):
+        # scripts would show it: pages that start invisible are common, and nothing else is there to read
+        seen = walk(tree, job.source_url, keep_hidden=True)
+        known = replace(known, notes=(*known.notes, "most of the text is hidden until scripts run; it is included"))
+        seen.hidden.clear()
+    elif seen.hidden_chars:
+        note = f"{seen.hidden_chars} characters of hidden text are left out; they are in the raw bytes"
+        known = replace(known, notes=(*known.notes, note))
+    return tree, seen, replace(known, title=seen.title)
+
+
+def _almost_empty(source: str, known: Extracted) -> Extracted:
+    """Return what there is on a page without visible text: the title, or what browsers without scripts show."""
+    text = strip_tags(re.sub(r"</?noscript\b", "<p", source, flags=re.IGNORECASE))
+    note = "no visible text: the page may be built by scripts; the text is its title and what stands in noscript"
+    if not text.strip():
+        note = "no text: the page has no visible text at all"
+    return replace(known, text=text + "\n" if text else "", extractor="strip/1", notes=(*known.notes, note))
+
+
+def _read(source: str, tree: Any, seen: Seen, job: Job, known: Extracted, whole: Extracted) -> Extracted:
+    reading, trouble = "", ""
+    blocks = {} if seen.depth > _DEEPEST else _prepare(tree, seen)
+    page = "" if seen.depth > _DEEPEST else tree.document.html
+    if seen.depth > _DEEPEST:
+        trouble = f"nested {seen.depth} levels deep: the text is everything visible, menus too"
+    elif len(page) > _READING_CHARS:
+        trouble = f"larger than {_READING_CHARS} characters: the reading view is a rough one"
+    else:
+        reading, trouble = _main_content(page, job, blocks)
+    name = _name("trafilatura")
+    if seen.depth <= _DEEPEST and len(reading) < _SHORT and len(seen.text) > 5 * _SHORT:
+        rough = _rough(source, job)
+        if len(rough) > 2 * len(reading):
+            reading, name = rough, _name("resiliparse")
+    notes = (*known.notes, trouble) if trouble else known.notes
+    if not reading.strip():
+        return replace(whole, notes=notes if trouble else (*notes, _ALL))
+    text = reading.strip("\n") + "\n"
+    missing = lacks(text, seen.text, seen.rows, [block for _, block in seen.code], _wanted(seen))
+    full = None
+    if missing:
+        full = whole.text
+        notes = (*notes, f"the reading view leaves out {', '.join(missing)}; the full view has everything visible")
+    return replace(known, text=text, full=full, extractor=name, notes=notes, outline=markdown_outline(text))
+
+
+def _prepare(tree: Any, seen: Seen) -> dict[str, str]:
+    """Make `tree` fit for trafilatura: hidden parts gone, links absolute, code blocks replaced by marks.
+
+    trafilatura turns code blocks into inline code and loses their indentation. A mark is as long as the code,
+    since its heuristics weigh paragraphs by length.
+    """
+    for node in seen.hidden:
+        node.decompose()
+    for node, url in seen.anchors:
+        node.setattr("href", url)
+    blocks: dict[str, str] = {}
+    for number, (node, block) in enumerate(seen.code):
+        mark = f"CODEMARK{number}X"
+        node.text = f"{mark} {'code ' * min(len(block.split()), 200)}ENDMARK{number}X"
+        blocks[mark] = block
+    return blocks
+
+
+def _main_content(page: str, job: Job, blocks: dict[str, str]) -> tuple[str, str]:
+    """Return the reading view and what went wrong, if anything did."""
+    parser = lxml.html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True)
+    try:
+        with time_limit(max(0.1, job.seconds_left() * 0.7)):
+            tree = lxml.html.document_fromstring(page.encode("utf-8", "replace"), parser=parser)
+            text = trafilatura.extract(tree, output_format="markdown", include_links=True, include_tables=True) or ""
+    except TimeUp:
+        return "", "the reading view took too long to make"
+    except Exception as error:  # noqa: BLE001 - whatever a heuristic trips over, the rest of the page is still there
+        return "", f"the reading view could not be made: {type(error).__name__}"
+    return _with_code(plain_view(text), blocks), ""
+
+
+_MARK = re.compile(r"[ \t]*`{0,3}\s*(CODEMARK(\d+)X)\s(?:code\s+)*ENDMARK\2X\s*?`{0,3}")
+
+
+def _with_code(text: str, blocks: dict[str, str]) -> str:
+    def back(match: re.Match[str]) -> str:
+        return f"\n\n{blocks.get(match[1], '')}\n\n"
+
+    return re.sub(r"\n{3,}(?=```)|(?<=```)\n{3,}", "\n\n", _MARK.sub(back, text)).strip("\n")
+
+
+def _rough(source: str, job: Job) -> str:
+    try:
+        with time_limit(max(0.1, job.seconds_left() * 0.5)):
+            text = extract_plain_text(source, preserve_formatting=True, main_content=True)
+    except (TimeUp, Exception):  # noqa: BLE001 - as above
+        return ""
+    return plain_view(text).strip()
+
+
+def _wanted(seen: Seen) -> list[str]:
+    return [url for url, wording in seen.links.items() if wording]
+
+
+def _with_links(seen: Seen) -> str:
+    """Return the whole text and, after it, where its links lead: up to 500, in page order."""
+    links = [(url, wording) for url, wording in seen.links.items() if wording]
+    if not links:
+        return seen.text + "\n"
+    lines = [f"- [{wording.replace('[', '(').replace(']', ')')}]({_target(url)})" for url, wording in links[:_LINKS]]
+    more = [f"- … and {len(links) - _LINKS} more links in the raw page"] if len(links) > _LINKS else []
+    return "\n".join([seen.text, "", "## Links", "", *lines, *more]) + "\n"
+
+
+def _target(url: str) -> str:
+    url = plain_view(url).replace("\n", "").replace("\t", "")
+    return f"<{url}>" if re.search(r"[\s()<>]", url) else url
+
+
+def _name(library: str) -> str:
+    return f"{library}/{version(library)}"
