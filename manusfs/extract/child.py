@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterator
 from pathlib import Path
 
 from manusfs.extract.collect import Collector
@@ -52,8 +51,8 @@ class Child:
             env={"LANG": "C.UTF-8", "PYTHONHASHSEED": "0", "PATH": os.defpath},
             process_group=0,
         )
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._to, self._from = self._process.stdin.fileno(), self._process.stdout.fileno()
+        pipes = [pipe.fileno() for pipe in (self._process.stdin, self._process.stdout) if pipe is not None]
+        self._to, self._from = pipes
         os.set_blocking(self._to, False)
         self._buffer = bytearray()
         self.jobs = 0
@@ -74,7 +73,8 @@ class Child:
 
     def _collect(self, job: Job, collector: Collector) -> str:
         deadline = time.monotonic() + _START_S
-        for kind, data, body in self._frames(lambda: deadline):
+        while True:
+            kind, data, body = self._frame(deadline)
             if kind == b"R":
                 deadline = time.monotonic() + job.limits.seconds
             elif kind == b"P":
@@ -89,14 +89,11 @@ class Child:
                 return f"extraction stopped: {data['error']}"
             elif kind == b"D":
                 return ""
-        return "extraction stopped: the child ended"
 
-    def _frames(self, deadline: object) -> Iterator[Frame]:
-        assert callable(deadline)
-        while True:
-            kind, json_bytes, body_bytes = unpack_head(self._read(HEAD.size, deadline()))
-            head = self._read(json_bytes, deadline())
-            yield kind, json.loads(head), self._read(body_bytes, deadline())
+    def _frame(self, deadline: float) -> Frame:
+        kind, json_bytes, body_bytes = unpack_head(self._read(HEAD.size, deadline))
+        head = self._read(json_bytes, deadline)
+        return kind, json.loads(head), self._read(body_bytes, deadline)
 
     def _read(self, size: int, deadline: float) -> bytes:
         while len(self._buffer) < size:

@@ -82,6 +82,10 @@ def _joined(base: str, url: str) -> str:
         return url.strip()
 
 
+def _leaf() -> None:
+    """Stand for a node whose children are of no interest."""
+
+
 class _Walker:
     def __init__(self, base: str, keep_hidden: bool) -> None:
         self.seen = Seen()
@@ -99,9 +103,9 @@ class _Walker:
         node = root
         while True:
             leave = self._enter(node)
-            child = node.first_child if leave is not False else None
+            child = None if leave is _leaf else node.first_child
             if child is not None:
-                stack.append((node, leave or None))
+                stack.append((node, leave))
                 self.seen.depth = max(self.seen.depth, len(stack))
                 node = child
                 continue
@@ -117,20 +121,20 @@ class _Walker:
                 following = node.next if stack else None
             node = following
 
-    def _enter(self, node: Any) -> Callable[[], None] | None | bool:
-        """Begin `node`; return what to do at its end, None for nothing, False to leave its children out."""
+    def _enter(self, node: Any) -> Callable[[], None] | None:
+        """Begin `node`; return what to do at its end, if anything; `_leaf` leaves its children out."""
         tag = node.tag
         if tag == "#text":
             self._text(node.value or "")
-            return False
+            return _leaf
         if tag == "#document":
             return None
         if tag is None or tag[0] in "#!" or tag in _SKIPPED:
-            return False
+            return _leaf
         if not self._keep_hidden and self._is_hidden(node):
             self.seen.hidden.append(node)
             self.seen.hidden_chars += len((node.text or "").strip())
-            return False
+            return _leaf
         if self._pre is not None:
             if tag == "br":
                 self._pre.append("\n")

@@ -124,8 +124,7 @@ def _without_child(job: Job, kind: Sniffed, got: Extracted) -> Extracted:
     return got
 
 
-_shared: Extractor | None = None
-_shared_lock = threading.Lock()
+_shared = Extractor()
 
 
 def extract(
@@ -138,8 +137,4 @@ def extract(
     limits: Limits = _DEFAULT,
 ) -> Extracted:
     """Return `Extractor.extract` of an extractor that the whole process shares."""
-    global _shared
-    with _shared_lock:
-        if _shared is None:
-            _shared = Extractor()
     return _shared.extract(raw, media_type=media_type, charset=charset, name=name, source_url=source_url, limits=limits)

@@ -16,7 +16,8 @@ HEAD = struct.Struct(">cII")
 """Kind of the frame, bytes of its JSON, bytes of its body."""
 
 Frame = tuple[bytes, dict[str, Any], bytes]
-"""Kinds: J a job (body: raw bytes); R ready; P a page; E what is known (body: text); F its full view; X failed; D done."""
+"""Kinds: J a job (body: raw bytes); R ready; P a page; E what is known (body: text); F its full view; X failed; D done.
+"""
 
 MAX_FRAME = 1 << 30
 

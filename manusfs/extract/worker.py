@@ -66,7 +66,7 @@ def _serve(sink: int, head: bytes, raw: bytes) -> None:
     data = json.loads(head)
     try:
         extractor = _load(data["extractor"])
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001 - the parent must hear of it, whatever it is
         _write(sink, b"X", {"error": f"{type(error).__name__}: {valid_text(str(error))[:300]}", "started": False})
         return
     _write(sink, b"R", {})
@@ -78,7 +78,7 @@ def _serve(sink: int, head: bytes, raw: bytes) -> None:
         _write(sink, b"D", {})
     except BrokenPipeError:
         raise SystemExit from None
-    except (Exception, TimeUp) as error:
+    except (Exception, TimeUp) as error:  # noqa: BLE001 - a library may raise anything; the parent is told
         _write(sink, b"X", {"error": _wording(error), "started": True})
 
 
