@@ -1,0 +1,127 @@
+"""PDF by pypdf: slower than pdfium, reads some files, encryptions and fonts that pdfium does not."""
+
+from __future__ import annotations
+
+import io
+import logging
+import warnings
+from importlib.metadata import version
+from typing import Any
+
+import pypdf
+from pypdf.errors import DeprecationError, PyPdfError
+
+from manusfs.extract.pdf_document import Entry, Unreadable
+
+__all__ = ["VERSION", "open_pypdf"]
+
+VERSION = f"pypdf/{version('pypdf')}"
+_MOST_ENTRIES = 2_000
+_FAULTS = (
+    PyPdfError,
+    DeprecationError,
+    ValueError,
+    KeyError,
+    IndexError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    AssertionError,
+    NotImplementedError,
+    OSError,
+    LookupError,
+)
+"""What a broken file makes pypdf raise."""
+
+
+def open_pypdf(data: bytes) -> _PyPdf:
+    """Return `data` opened, with an empty password if it is encrypted.
+
+    Raises:
+        Unreadable: pypdf refuses it, or it needs a password.
+    """
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    try:
+        reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise Unreadable("encrypted: it needs a password", locked=True)
+        return _PyPdf(reader)
+    except _FAULTS as error:
+        raise Unreadable(f"not readable as PDF: {type(error).__name__}: {error}") from error
+
+
+class _PyPdf:
+    name = "pypdf"
+    version = VERSION
+
+    def __init__(self, reader: pypdf.PdfReader) -> None:
+        self._reader = reader
+
+    def page_count(self) -> int:
+        try:
+            return len(self._reader.pages)
+        except _FAULTS as error:
+            raise Unreadable(f"the page tree can't be read: {type(error).__name__}: {error}") from error
+
+    def title(self) -> str:
+        try:
+            metadata = self._reader.metadata
+            return str(metadata.title or "") if metadata is not None else ""
+        except _FAULTS:
+            return ""
+
+    def text(self, page: int) -> str:
+        try:
+            return self._reader.pages[page].extract_text()
+        except _FAULTS as error:
+            raise Unreadable(f"page {page + 1}: {type(error).__name__}: {error}") from error
+
+    def doubtful(self, page: int) -> bool:
+        """True if a composite font of the page has no ToUnicode map."""
+        try:
+            fonts: Any = self._reader.pages[page]["/Resources"]["/Font"]  # type: ignore[index]
+            return any(_is_unmapped(font.get_object()) for font in fonts.values())
+        except _FAULTS:
+            return False
+
+    def extras(self, page: int) -> str:
+        lines: list[str] = []
+        try:
+            for reference in self._reader.pages[page].get("/Annots") or ():
+                annotation = reference.get_object()
+                lines += [str(annotation[key]).strip() for key in ("/Contents", "/V") if annotation.get(key)]
+        except _FAULTS:
+            pass
+        return "\n".join(dict.fromkeys(filter(None, lines)))
+
+    def label(self, page: int) -> str:
+        try:
+            return self._reader.page_labels[page] if "/PageLabels" in self._reader.root_object else ""
+        except _FAULTS:
+            return ""
+
+    def outline(self) -> tuple[Entry, ...]:
+        entries: list[Entry] = []
+        try:
+            self._collect(self._reader.outline, 1, entries)
+        except _FAULTS:
+            pass
+        return tuple(entries[:_MOST_ENTRIES])
+
+    def notes(self) -> tuple[str, ...]:
+        return ()
+
+    def _collect(self, nodes: Any, level: int, entries: list[Entry]) -> None:
+        for node in nodes:
+            if isinstance(node, list):
+                self._collect(node, level + 1, entries)
+            elif len(entries) < _MOST_ENTRIES:
+                page = self._reader.get_destination_page_number(node)
+                if page is not None and page >= 0:
+                    entries.append(Entry(str(node.title), level, page))
+
+
+def _is_unmapped(font: Any) -> bool:
+    return font.get("/Subtype") == "/Type0" and "/ToUnicode" not in font
