@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -120,9 +121,9 @@ class AnthropicModel:
 
     def close(self) -> None:
         """Close the connections."""
-        if self._opened is not None:
-            self._opened.close()
-            self._opened = None
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()
 
     def _attempt(self, request: Request, tell: Callable[[Delta], None]) -> Reply:
         collector = Collector()
@@ -173,6 +174,8 @@ class AnthropicModel:
                 default_headers={} if self.base_url == OFFICIAL_URL else {"X-Api-Key": self._key},
                 open_telemetry=None if self._connection.open_telemetry else False,
             )
+            # whoever forgets to close a model must not leave its connections to the garbage collector's order
+            weakref.finalize(self, self._opened.close)
         return self._opened
 
 
