@@ -12,7 +12,7 @@ from manusfs.agent.env import Environment
 from manusfs.agent.manifest import manifest
 from manusfs.agent.pool import run_all
 from manusfs.agent.reply import Call
-from manusfs.agent.running import Running
+from manusfs.agent.running import Running, notice
 from manusfs.errors import ManusfsError, ToolError
 from manusfs.records import Event, Fetched, Shown, TextPart, escape, part_to_json
 
@@ -44,7 +44,9 @@ def dispatch(run: Running, calls: Sequence[Call]) -> None:
     events = [offer.event for offer in offers]
     if recital := _recital(run, calls, offers):
         events.append(recital)
+    events += [notice(text) for text in run.notices]
     run.record(events)
+    run.notices.clear()
     run.tool_calls += len(calls)
     taken = [offer.taken for offer in offers if offer.taken is not None]
     run.observations += len(taken)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from manusfs.agent.compaction import make_room
 from manusfs.agent.dispatch import dispatch
 from manusfs.agent.reply import Kept, keep, usage_data
-from manusfs.agent.running import Running, Stopped
+from manusfs.agent.running import Running, Stopped, notice
 from manusfs.errors import ModelError
 from manusfs.messages import Delta, Reply, validate
 from manusfs.records import Event
 
-__all__ = ["Ended", "loop", "notice"]
+__all__ = ["Ended", "loop"]
 
 _CONTINUATIONS = 2
 """How often a reply that reached its limit, or had no words, is asked to go on before the run ends."""
@@ -64,11 +64,6 @@ def loop(run: Running) -> Ended:
         patience -= asked
 
 
-def notice(text: str) -> Event:
-    """Return the event by which manusfs itself tells the model something."""
-    return Event("changed", {"text": f"(manusfs: {text})", "paths": []})
-
-
 def _ask(run: Running) -> Reply | None:
     """Return the reply to the window as it is; None when it cannot be made to fit."""
     for attempt in range(2):
@@ -116,13 +111,11 @@ def _write_down(run: Running, reply: Reply) -> Kept:
         total_usd=run.limits.cost_usd,
         **usage,
     )
-    _warn(run, bool(kept.calls))
-    return kept
-
-
-def _warn(run: Running, goes_on: bool) -> None:
     for line in run.limits.warnings():
         run.tell("warning", line)
+        if kept.calls:
+            run.notices.append(f"{line}. Bring the work to an end and answer before the limit is reached.")
+    return kept
 
 
 def _after_words(run: Running, reply: Reply, kept: Kept, pieces: list[str], patience: int) -> tuple[Ended | None, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from manusfs.agent.loop import notice
+from manusfs.agent.running import notice
 from manusfs.records import Event, TextPart, part_to_json
 
 __all__ = ["INTERRUPTED", "answer_so_far", "call_ids", "closing", "go_on", "last_epoch", "saved_tokens", "stands"]

@@ -22,10 +22,15 @@ from manusfs.workspace.settings import Settings
 if TYPE_CHECKING:
     from manusfs.memory import Workspace
 
-__all__ = ["Running", "Stopped"]
+__all__ = ["Running", "Stopped", "notice"]
 
 _MARGIN = 0.05
 """Share of the window that is kept free for the error of the token estimate."""
+
+
+def notice(text: str) -> Event:
+    """Return the event by which manusfs itself tells the model something."""
+    return Event("changed", {"text": f"(manusfs: {text})", "paths": []})
 
 
 class Stopped(Exception):
@@ -53,6 +58,8 @@ class Running:
     fetch: Callable[[str], Any]
     search_web: Callable[[str, int], Any] | None
     call_ids: set[str] = field(default_factory=set)
+    notices: list[str] = field(default_factory=list)
+    """What the model is to be told after the results of its calls."""
     saved_tokens: int = 0
     """Tokens that the stubs of this session stand for beyond their own."""
     window_cap: int = 0

@@ -79,7 +79,8 @@ def results(request: Request) -> list[str]:
 def refs(request: Request) -> list[str]:
     """Return the refs of the stubs that `request` shows."""
     return re.findall(
-        r'<observation ref="(obs:[0-9a-f]+)"', json.dumps(request.to_json(), ensure_ascii=False).replace('\\"', '"')
+        r'<(?:observation|folded) ref="(obs:[0-9a-f]+)"',
+        json.dumps(request.to_json(), ensure_ascii=False).replace('\\"', '"'),
     )
 
 

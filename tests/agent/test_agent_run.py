@@ -256,8 +256,11 @@ def test_a_limit_ends_the_run_cleanly_and_it_can_go_on(tmp_path: Path, limits: d
 def test_the_user_is_warned_before_a_limit(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path / "w", {f"{PAGES}a": page("plant")})
     told: list[AgentEvent] = []
-    agent(workspace, lambda request: fetches([f"{PAGES}a"]), told, max_turns=5).run("Go on.")
+    model = ScriptedModel(lambda request: fetches([f"{PAGES}a"]))
+    agent(workspace, model, told, max_turns=5).run("Go on.")
     assert [event.text for event in told if event.kind == "warning"] == ["4 of 5 replies are used (max_turns)"]
+    assert "answer before the limit" in model.requests[-1].messages[-1]["content"][-1]["text"]
+    assert_sound(model.requests)
 
 
 def test_a_stop_ends_the_run_before_the_next_request(tmp_path: Path) -> None:
