@@ -2,10 +2,9 @@
 
 from manusfs.compact.compactor import Fresh, compact, due, reopen, undo
 from manusfs.compact.moves import AskFirst, Fold, Move, Summarise, ToFull
-from manusfs.compact.policy import POLICIES, Budget, Policy, load_policy
+from manusfs.compact.policy import Budget, Policy, load_policy, policy_names
 
 __all__ = [
-    "POLICIES",
     "AskFirst",
     "Budget",
     "Fold",
@@ -17,6 +16,7 @@ __all__ = [
     "compact",
     "due",
     "load_policy",
+    "policy_names",
     "reopen",
     "undo",
 ]

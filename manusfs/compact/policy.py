@@ -10,7 +10,7 @@ from manusfs.context import Window
 from manusfs.messages import Profile
 from manusfs.registry import Entry, Registry
 
-__all__ = ["POLICIES", "Budget", "Policy", "load_policy"]
+__all__ = ["Budget", "Policy", "load_policy", "policy_names"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Policy(Protocol):
         ...
 
 
-POLICIES = Registry(
+_POLICIES = Registry(
     "policies",
     (
         Entry("manus", "manusfs.compact.manus:Manus"),
@@ -56,11 +56,16 @@ POLICIES = Registry(
 )
 
 
+def policy_names() -> tuple[str, ...]:
+    """Return the names of our own policies."""
+    return _POLICIES.names()
+
+
 def load_policy(name: str) -> Policy:
     """Return the policy called `name`, ours or one of an entry point in the group `manusfs.policies`.
 
     Raises:
         UsageError: there is none of that name.
     """
-    policy: Policy = POLICIES.load(name)()
+    policy: Policy = _POLICIES.load(name)()
     return policy

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from manusfs.compact.moves import Fold, Move, ToFull, span
-from manusfs.context import FIXED, Exchange, Form, Item, Key, Ledger, Window, ledger_lines
+from manusfs.context import Exchange, Form, Item, Key, Ledger, Window, ledger_lines
 
 __all__ = ["settle"]
 
@@ -38,7 +38,7 @@ def settle(window: Window, moves: Iterable[Move]) -> tuple[list[Move], list[Ledg
 
 
 def _items(window: Window, blocks: Sequence[str]) -> list[Item]:
-    return [item for text in blocks for item in window.between(text) if item.kind not in FIXED]
+    return [item for text in blocks for item in window.between(text) if not item.fixed]
 
 
 def _goes_down(item: Item, move: Fold) -> bool:
@@ -50,7 +50,7 @@ def _names(window: Window, items: Sequence[Item]) -> Iterator[str]:
     run: tuple[int, int] | None = None
     for seq, group in groupby(items, key=lambda item: item.seq):
         blocks = [item.block for item in group]
-        whole = len(blocks) == sum(item.kind not in FIXED for item in window.between(str(seq)))
+        whole = len(blocks) == sum(not item.fixed for item in window.between(str(seq)))
         if run is not None and whole and not _strangers(window, run[1] + 1, seq - 1):
             run = run[0], seq
             continue
@@ -64,7 +64,7 @@ def _names(window: Window, items: Sequence[Item]) -> Iterator[str]:
 
 
 def _strangers(window: Window, first: int, last: int) -> bool:
-    return first <= last and any(item.kind not in FIXED for item in window.between(span(first, last)))
+    return first <= last and any(not item.fixed for item in window.between(span(first, last)))
 
 
 def _ledger(window: Window, items: Sequence[Item], form: Form) -> Ledger:

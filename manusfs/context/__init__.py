@@ -2,7 +2,7 @@
 
 from manusfs.context.assemble import Assembler, assemble
 from manusfs.context.carried import ledger_lines
-from manusfs.context.items import FIXED, Form, Item, Key, Section
+from manusfs.context.items import Form, Item, Key, Section
 from manusfs.context.ledger import Ledger
 from manusfs.context.opening import Caps, first_opening, frame_sections, later_opening
 from manusfs.context.reader import Reader
@@ -11,7 +11,6 @@ from manusfs.context.turns import Setup
 from manusfs.context.window import Exchange, Window, estimate_setup, fold
 
 __all__ = [
-    "FIXED",
     "Assembler",
     "Calibration",
     "Caps",

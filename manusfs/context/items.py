@@ -11,7 +11,7 @@ from manusfs.errors import BadRef
 from manusfs.messages import Block
 from manusfs.records import Event, Part, TextPart, part_from_json, part_to_json
 
-__all__ = ["FIXED", "LABELS", "Form", "Item", "ItemKind", "Key", "Label", "Section", "block_range", "items_of", "sent"]
+__all__ = ["LABELS", "Form", "Item", "ItemKind", "Key", "Label", "Section", "block_range", "items_of", "sent"]
 
 Form = Literal["full", "stub", "ledger", "collapsed", "summary"]
 ItemKind = Literal[
@@ -19,8 +19,7 @@ ItemKind = Literal[
 ]
 Label = Literal["date", "instructions", "user", "source", "ledger", "stub", "turn", "todo"]
 LABELS: frozenset[str] = frozenset(get_args(Label))
-FIXED: frozenset[ItemKind] = frozenset(("date", "instructions", "user", "todo"))
-"""What no move changes: the opening of an epoch carries these by rules of its own."""
+_FIXED: frozenset[ItemKind] = frozenset(("date", "instructions", "user", "todo"))
 
 Key = tuple[int, int]
 """`(seq, block)`: the transcript line and the block's place in it, as in `msg:<session>:<seq>.<block>`."""
@@ -45,6 +44,11 @@ class Item:
     def key(self) -> Key:
         """Where the block stands in the transcript."""
         return self.seq, self.block
+
+    @property
+    def fixed(self) -> bool:
+        """True for what no move changes: the opening of an epoch carries it by rules of its own."""
+        return self.kind in _FIXED
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from manusfs.context.items import FIXED, Form, Item, Key, Section, block_range, items_of, sent
+from manusfs.context.items import Form, Item, Key, Section, block_range, items_of, sent
 from manusfs.context.ledger import Ledger, Sightings
 from manusfs.context.tokens import Meter, estimate, estimate_blocks, estimate_part
 from manusfs.context.turns import Piece, Setup, Turn
@@ -283,7 +283,7 @@ class Window:
     def _named(self, blocks: Iterable[str]) -> Iterator[Key]:
         for text in blocks:
             for key in self._between(*block_range(text)):
-                if self._items[key].kind not in FIXED:
+                if not self._items[key].fixed:
                     yield key
 
     def _between(self, first: Key, last: Key) -> list[Key]:

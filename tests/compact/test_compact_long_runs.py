@@ -29,22 +29,30 @@ def check_reach(run: Run, request: Request) -> None:
     assert not shown - covered
 
 
-@pytest.mark.parametrize("window", [30_000, 200_000])
-def test_2000_calls_of_50_kb_never_exceed_the_window(window: int) -> None:
+@pytest.mark.parametrize(
+    ("window", "calls"),
+    [
+        (30_000, 500),
+        (200_000, 600),
+        pytest.param(30_000, 2_000, marks=pytest.mark.slow),
+        pytest.param(200_000, 2_000, marks=pytest.mark.slow),
+    ],
+)
+def test_calls_of_50_kb_never_exceed_the_window(window: int, calls: int) -> None:
     """I4: every request is checked on its way; every ref stays within one read."""
     run = Run(load_policy("manus"), window)
     epochs: set[int] = set()
 
     def look(request: Request) -> None:
-        if run.window.epoch not in epochs and run.window.epoch % 10 == 2:
+        if run.window.epoch not in epochs and run.window.epoch % 8 == 2:
             check_reach(run, request)
         epochs.add(run.window.epoch)
 
-    long_run(run, 2_000, seed=7, look=look)
+    long_run(run, calls, seed=7, look=look)
     check_reach(run, run.request())
     mark = run.policy.mark(run.budget)
     assert run.peak < mark * 1.1
-    assert len(run.compactions) > 5
+    assert len(run.compactions) > 2
     for before, after in run.compactions:
         assert after < before
         assert before - after > mark * 0.15

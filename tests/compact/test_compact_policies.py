@@ -7,7 +7,7 @@ import random
 import pytest
 from compact.runs import Run, performed
 
-from manusfs.compact import POLICIES, Budget, Fold, load_policy, undo
+from manusfs.compact import Budget, Fold, load_policy, policy_names, undo
 from manusfs.context import fold
 from manusfs.errors import UsageError
 
@@ -21,7 +21,7 @@ def filled(name: str, turns: int = 60) -> Run:
     return run
 
 
-@pytest.mark.parametrize("name", POLICIES.names())
+@pytest.mark.parametrize("name", policy_names())
 def test_a_policy_only_looks(name: str) -> None:
     """It may not change what it is shown."""
     run = filled(name)
@@ -29,7 +29,7 @@ def test_a_policy_only_looks(name: str) -> None:
     assert run.window == fold(run.log.events)
 
 
-@pytest.mark.parametrize("name", POLICIES.names())
+@pytest.mark.parametrize("name", policy_names())
 def test_the_next_epoch_fits_and_is_smaller(name: str) -> None:
     """MECHANISMS 2.15."""
     run = filled(name)
@@ -40,7 +40,7 @@ def test_the_next_epoch_fits_and_is_smaller(name: str) -> None:
     run.request()
 
 
-@pytest.mark.parametrize("name", POLICIES.names())
+@pytest.mark.parametrize("name", policy_names())
 def test_the_same_session_compacts_to_the_same_bytes(name: str) -> None:
     """STYLE 10."""
     one, two = filled(name), filled(name)
@@ -48,7 +48,7 @@ def test_the_same_session_compacts_to_the_same_bytes(name: str) -> None:
     assert one.request() == two.request()
 
 
-@pytest.mark.parametrize("name", POLICIES.names())
+@pytest.mark.parametrize("name", policy_names())
 def test_undo_brings_every_block_back(name: str) -> None:
     """I5, MECHANISMS 2.8."""
     run = filled(name, turns=20)
@@ -63,7 +63,7 @@ def test_undo_brings_every_block_back(name: str) -> None:
     run.request()
 
 
-@pytest.mark.parametrize("name", POLICIES.names())
+@pytest.mark.parametrize("name", policy_names())
 def test_a_policy_is_called_when_its_mark_is_reached_and_not_before(name: str) -> None:
     """CC-6: evaluated on every turn, by itself."""
     run = Run(load_policy(name), 40_000)
@@ -100,6 +100,6 @@ def test_a_policy_that_is_not_there_is_told_with_those_that_are() -> None:
 def test_marks_stay_below_the_hard_limit() -> None:
     """A small window with a large reply must not have a mark that no request can reach."""
     budget = Budget(30_000, 16_000 + 1_500)
-    for name in POLICIES.names():
+    for name in policy_names():
         assert load_policy(name).mark(budget) <= budget.limit
     assert performed(filled("none", 8).window, load_policy("none"), budget, filled("none", 8).reader)
