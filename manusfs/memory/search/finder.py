@@ -27,6 +27,9 @@ __all__ = ["SNIPPET_CHARS", "find"]
 SNIPPET_CHARS = 700
 """Most characters of a snippet (OC-13): the least information first, `read` gives the rest."""
 
+_WIDE_BYTES = 700
+"""A passage shorter than this shows what stands beside it: an answer stands beside its question."""
+
 _FIRST = 400
 _MOST = 100_000
 _BATCH = 24
@@ -57,6 +60,7 @@ class _Search:
         self._query = query
         self._matcher = Matcher(query.wanted)
         self._unreadable = 0
+        self._shown: dict[tuple[str, str], list[Span]] = {}
 
     def hits(self, order: list[tuple[int, float]], limit: int) -> list[Hit]:
         kept = Repetitions()
@@ -98,15 +102,23 @@ class _Search:
             body = self._texts.body(segment.owner, segment.view)
             if span.end > body.size or not _passes(body, self._query.filters):
                 return None
-            span, snippet = self._snippet(body, span)
+            if self._covered(segment, span):
+                return None
+            span, snippet = self._snippet(body, _widened(segment, at, span))
             lines = body.line_of(span.start), body.line_of(max(span.start, span.end - 1))
         except ManusfsError:
             self._unreadable += 1
             return None
         if not snippet.strip():
             return None
+        self._shown.setdefault((segment.owner, segment.view), []).append(span)
         ref = _ref(segment, span)
         return Hit(ref, body.path, body.url, body.title, score, snippet, *lines, kind=body.kind)
+
+    def _covered(self, segment: Segment, span: Span) -> bool:
+        middle = (span.start + span.end) // 2
+        shown = self._shown.get((segment.owner, segment.view), ())
+        return any(other.start <= middle < other.end for other in shown)
 
     def _snippet(self, body: Body, span: Span) -> tuple[Span, str]:
         data = body.read(span)
@@ -116,6 +128,20 @@ class _Search:
         if left < right:
             inner, cut = Span(inner.start + left, inner.start + right), cut[left:right]
         return Span(span.start + inner.start, span.start + inner.end), decoded(cut)
+
+
+def _widened(segment: Segment, at: int, span: Span) -> Span:
+    """Return the span of a short passage together with those beside it, as long as all stays short."""
+    low = high = at
+    start, end = span.start, span.end
+    for above in (True, False, True, False):
+        if above and high + 1 < segment.chunks and end - start + segment.lengths[high + 1] <= _WIDE_BYTES:
+            high += 1
+            end += segment.lengths[high]
+        elif not above and low > 0 and end - start + segment.lengths[low - 1] <= _WIDE_BYTES:
+            low -= 1
+            start -= segment.lengths[low]
+    return Span(start, end)
 
 
 def _ref(segment: Segment, span: Span) -> str:

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from itertools import pairwise
 
-__all__ = ["CJK", "fold", "fold_with_map", "index_text"]
+__all__ = ["CJK", "fold", "fold_plain", "fold_with_map", "index_text"]
 
 CJK = (
     "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -22,6 +22,7 @@ _INVISIBLE_CHARS = "\u00ad\u200b-\u200f\u202a-\u202e\u2060\ufeff\x00"
 _INVISIBLE = re.compile(f"[{_INVISIBLE_CHARS}]")
 _RUN_OR_INVISIBLE = re.compile(f"[{CJK}]+|[{_INVISIBLE_CHARS}]")
 _CAMEL_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_ACCENTS = re.compile("[\u0300-\u036f]")
 _CAMEL_MOST = 40
 _GROUPED = re.compile(r"\b\d{1,3}(?:,\d{3})+\b")
 _HYPHENATED = re.compile(r"\b([^\W\d_]+)-\r?\n[ \t]*([^\W\d_]+)")
@@ -95,6 +96,14 @@ def fold(text: str) -> str:
     return _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold()
 
 
+def fold_plain(text: str) -> str:
+    """Return `text` folded and without accents, as `fold_with_map` gives it, but faster."""
+    if text.isascii():
+        return text.lower()
+    bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
+    return _INVISIBLE.sub("", unicodedata.normalize("NFC", bare)).casefold()
+
+
 def fold_with_map(text: str) -> tuple[str, list[int] | None]:
     """Return `text` folded, without accents, and for each folded character the index of the one it came from.
 
@@ -105,11 +114,7 @@ def fold_with_map(text: str) -> tuple[str, list[int] | None]:
     folded: list[str] = []
     origin: list[int] = []
     for at, char in enumerate(text):
-        if char.isascii():
-            plain = char.lower()
-        else:
-            plain = "".join(c for c in unicodedata.normalize("NFKD", char) if not "\u0300" <= c <= "\u036f")
-            plain = _INVISIBLE.sub("", unicodedata.normalize("NFC", plain)).casefold()
+        plain = char.lower() if char.isascii() else fold_plain(char)
         folded.append(plain)
         origin.extend([at] * len(plain))
     return "".join(folded), origin

@@ -142,40 +142,50 @@ def _regex_finder(pattern: str, ignore_case: bool) -> Finder:
 
 def _in_body(owner: str, view: str, body: Body, finder: Finder, until: float, overlap: int) -> Iterator[Match]:
     """Yield the matches in one text; a line with several is one match for each."""
-    for start, data in _pieces(body, overlap):
+    last = -1
+    for start, data in _pieces(body, 4 * overlap):
         text = data.decode("utf-8", "surrogateescape")
         at, offset, lines, counted = 0, start, -1, 0
         for low, high in finder(text, until):
             offset += len(text[at:low].encode("utf-8", "surrogateescape"))
             at = low
-            end = offset + len(text[low:high].encode("utf-8", "surrogateescape"))
+            if offset < last:
+                # Found in the piece before already: the two overlap.
+                continue
+            last = offset + len(text[low:high].encode("utf-8", "surrogateescape"))
             if lines < 0:
                 lines = body.line_of(start)
             if not body.line:
                 lines += text.count("\n", counted, low)
                 counted = low
-            yield Match(_ref(owner, view, Span(offset, end)), body.path, lines, _line(text, low, high), body.kind)
+            yield Match(_ref(owner, view, Span(offset, last)), body.path, lines, _line(text, low, high), body.kind)
 
 
 def _pieces(body: Body, overlap: int) -> Iterator[tuple[int, bytes]]:
-    """Yield pieces that end with a line, where a line ends in them; in an endless one they overlap."""
+    """Yield pieces that end with a line; where no line ends they overlap, so that no match is cut."""
     at = 0
     while at < body.size:
-        end = min(body.size, at + _PIECE)
-        data = body.read(Span(at, end))
-        if end == body.size:
+        data = body.read(Span(at, min(body.size, at + _PIECE)))
+        if at + len(data) >= body.size:
             yield at, data
             return
-        cut = data.rfind(b"\n") + 1 or len(data)
-        while cut > 0 and cut < len(data) and data[cut] & 0xC0 == 0x80:
-            cut -= 1
-        if cut == len(data):
-            while data[cut - 1] & 0xC0 == 0x80 and cut > len(data) - 3:
-                cut -= 1
-            cut -= 1
-            cut = cut if cut > 0 else len(data)
+        cut = data.rfind(b"\n") + 1 or _whole(data, len(data))
         yield at, data[:cut]
-        at += cut
+        at += cut if data[cut - 1 : cut] == b"\n" else max(1, _whole(data, max(1, cut - overlap)))
+
+
+def _whole(data: bytes, at: int) -> int:
+    """Return `at`, or where the code point begins that it would cut."""
+    start = at
+    while 0 < at < len(data) and start - at < 4 and data[at] & 0xC0 == 0x80:
+        at -= 1
+    if at == len(data):
+        # Is the last code point whole? Its first byte says how long it is.
+        for back in range(1, min(4, at) + 1):
+            lead = data[at - back]
+            if lead & 0xC0 != 0x80:
+                return at - back if lead >= 0xC0 and back < (2 + (lead >= 0xE0) + (lead >= 0xF0)) else at
+    return at if start - at < 4 else start
 
 
 def _line(text: str, low: int, high: int) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from manusfs.memory.search.fold import fold_with_map
+from manusfs.memory.search.fold import fold_plain, fold_with_map
 from manusfs.memory.search.query import Term
 
 __all__ = ["Matcher"]
@@ -39,7 +39,7 @@ class Matcher:
         return sorted(found)
 
     def counts(self, folded: str) -> dict[int, int]:
-        """Return how often each term (by number) occurs in a text that is folded already."""
+        """Return how often each term (by number) occurs in a text that `fold_plain` gave."""
         found = {}
         for number, pattern in enumerate(self._patterns):
             count = len(pattern.findall(folded))
@@ -56,7 +56,7 @@ def _pattern(term: Term) -> str:
 
 @lru_cache(maxsize=4096)
 def _stemmed(piece: str) -> str:
-    plain = "".join(fold_with_map(piece)[0])
+    plain = fold_plain(piece)
     if len(plain) < 4 or not plain.isalpha():
         return re.escape(plain) + (r"(?:'?s)?\b" if plain.isalpha() else r"\b")
     for suffix in _SUFFIXES:

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 
 from manusfs.memory.search.chunk import Chunk, chunks
-from manusfs.memory.search.fold import fold
+from manusfs.memory.search.fold import fold_plain
 from manusfs.memory.search.match import Matcher
 from manusfs.memory.search.query import parse
 from manusfs.records import Span, valid_text
@@ -42,7 +42,7 @@ def _scored(text: bytes, parts: list[Chunk], matcher: Matcher) -> dict[int, floa
     counts = {}
     documents: Counter[int] = Counter()
     for at, part in enumerate(parts):
-        found = matcher.counts(fold(text[part.start : part.end].decode("utf-8", "replace")))
+        found = matcher.counts(fold_plain(text[part.start : part.end].decode("utf-8", "replace")))
         if found:
             counts[at] = found
             documents.update(found.keys())

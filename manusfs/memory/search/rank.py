@@ -15,7 +15,7 @@ __all__ = ["ranked"]
 
 _NEIGHBOURS = ((1, 0.5), (-1, 0.3), (2, 0.3), (-2, 0.15))
 """A chunk lends this share of its score to the one so many places behind it: an answer stands beside its question.
-Measured: +10 points of recall at 10 on dialogues, no growth of the index."""
+Measured on dialogues: +10 points of recall at 10, together with showing short neighbours; no growth of the index."""
 
 _TITLE_WEIGHT = 0.5
 _TITLES = 50
@@ -32,8 +32,9 @@ def ranked(
     for number, score in found:
         for distance, share in _NEIGHBOURS:
             near = number + distance
-            if low <= near <= high:
-                scores[near] = scores.get(near, 0.0) + share * score
+            # What holds no word itself is no hit: it is shown with the passage beside it where both are short.
+            if near in own:
+                scores[near] += share * score
     if not query.phrases and not query.excluded:
         _add_titles(index, query, scores, low, high)
     # Of equal ones the newest first: chunks are numbered in the order in which they came.

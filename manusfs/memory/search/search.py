@@ -35,6 +35,7 @@ class Search:
         self._folder = folder
         self._say = say or (lambda line: None)
         self._fresh = False
+        self._unreadable = 0
         index.recover_order = lambda: reindex.greatest_order(folder)
 
     def search(self, query: str, within: str | None = None, limit: int = 10, kinds: Sequence[str] = ()) -> Hits:
@@ -52,6 +53,9 @@ class Search:
         if self._index.needs_rebuild:
             self.rebuild()
             hits = self._find(parsed, limit)
+        if self._unreadable and not hits.note.endswith("`manusfs verify`."):
+            lost = f"{self._unreadable} observations are damaged and were left out: run `manusfs verify`."
+            hits.note = f"{hits.note} {lost}".strip()
         return hits
 
     def grep(
@@ -100,6 +104,7 @@ class Search:
         if not self._fresh:
             counts = reindex.refresh(self._folder, self._observations, self._index, progress)
             self._fresh = True
+            self._unreadable = len(counts.unreadable)
             return counts
         messages = reindex.refresh_sessions(self._folder, self._index)
         return Counts(notes=reindex.refresh_notes(self._folder, self._index), messages=messages)
@@ -109,6 +114,7 @@ class Search:
         reason = self._index.reason
         counts = reindex.rebuild(self._folder, self._observations, self._index, progress)
         self._fresh = True
+        self._unreadable = len(counts.unreadable)
         if reason and (counts.observations or reason != "missing"):
             self._say(f"index rebuilt from {counts.observations} observations ({reason})")
         return counts

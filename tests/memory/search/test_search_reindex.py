@@ -1,0 +1,100 @@
+"""I8: the index may be lost at any time, and what it lacks is added from the tree and the transcripts."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from search_place import Place
+
+from manusfs.records import Event
+from manusfs.session import Transcript
+
+
+def seen(place: Place, id: str, order: int) -> Event:
+    data = {"call": "", "id": id, "order": order, "ref": f"obs:{id}", "part": {"type": "text", "text": ""}}
+    return Event("observation", data)
+
+
+def test_everything_is_found_again_when_the_index_is_gone(place: Place, tmp_path: Path) -> None:
+    meta = place.add("the old bridge", url="https://example.org/")
+    place.folder.root.write_atomic("notes/a.md", f"A zeppelin note on obs:{meta.id}.".encode())
+    session = place.say("a question about the harbour")
+    with Transcript.open(place.folder, session, write=True) as transcript:
+        transcript.append([seen(place, meta.id, 17)])
+    place.close()
+    shutil.rmtree(tmp_path / "w" / ".manusfs")
+    again = Place(tmp_path / "w", existing=True)
+    assert [len(again.texts(query)) for query in ("bridge", "zeppelin", "harbour")] == [1, 1, 1]
+    assert again.said == ["index rebuilt from 1 observations (missing)"]
+    assert again.index.latest("https://example.org/") == meta.id
+    assert again.index.mentions(f"obs:{meta.id}") == ["notes/a.md"]
+    assert again.index.next_order() == 18
+    again.close()
+
+
+def test_a_new_workspace_says_nothing(place: Place) -> None:
+    place.search.search("anything")
+    place.add("the old bridge")
+    assert place.texts("bridge")
+    assert place.said == []
+
+
+def test_intake_before_any_search_says_nothing_either(place: Place) -> None:
+    place.add("the old bridge")
+    assert place.texts("bridge") == ["the old bridge"]
+    assert place.said == []
+
+
+def test_what_a_crash_kept_out_of_the_index_is_added_at_opening(place: Place, tmp_path: Path) -> None:
+    place.add("the old bridge", "a")
+    place.put("the new bridge", "b")
+    place.close()
+    again = Place(tmp_path / "w", existing=True)
+    assert sorted(again.texts("bridge")) == ["the new bridge", "the old bridge"]
+    assert again.said == []
+    again.close()
+
+
+def test_notes_that_people_edit_are_found_as_they_are(place: Place) -> None:
+    place.folder.root.write_atomic("notes/a.md", b"the old wording of it")
+    assert place.texts("wording") == ["the old wording of it"]
+    place.folder.root.write_atomic("notes/a.md", b"another text altogether")
+    assert place.texts("wording") == []
+    assert place.texts("altogether") == ["another text altogether"]
+    (place.folder.path / "notes" / "a.md").unlink()
+    assert place.texts("altogether") == []
+
+
+def test_what_init_wrote_is_no_finding(place: Place) -> None:
+    assert place.texts("notes findings errors background reports instructions") == []
+
+
+def test_a_growing_transcript_is_followed(place: Place) -> None:
+    session = place.say("the first zeppelin of the day")
+    assert len(place.search.search("zeppelin")) == 1
+    with Transcript.open(place.folder, session, write=True) as transcript:
+        content = [{"type": "text", "text": "a second zeppelin came in the evening"}]
+        transcript.append([Event("message", {"role": "assistant", "content": content})])
+    assert len(place.search.search("zeppelin")) == 2
+
+
+def test_a_damaged_observation_does_not_stop_the_rebuild(place: Place) -> None:
+    meta = place.add("the stone bridge", "a")
+    place.add("the steel bridge", "b")
+    path = place.folder.path / meta.folder / "text.md"
+    path.chmod(0o600)
+    path.write_bytes(b"the wooden bridge")
+    counts = place.search.rebuild()
+    assert (counts.observations, counts.unreadable) == (1, (f"obs:{meta.id}",))
+    assert place.texts("bridge") == ["the steel bridge"]
+
+
+def test_damage_during_a_search_is_repaired_at_once(place: Place) -> None:
+    place.add("the old bridge " * 50)
+    place.index.close()
+    path = place.folder.path / ".manusfs" / "index.db"
+    path.write_bytes(path.read_bytes()[:9_000])
+    assert len(place.texts("bridge")) >= 1
+    assert len(place.said) == 1
+    assert "damaged" in place.said[0]
