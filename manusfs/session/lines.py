@@ -97,13 +97,11 @@ class _Reader:
         return True
 
     def _record(self, value: dict[str, Any], offset: int, length: int) -> None:
-        try:
-            event = Event(value["kind"], value["data"], value["seq"], value["time"])
-            rises = event.seq > self._last
-        except (KeyError, TypeError):
-            self._tell(offset, length, "a record without its members")
+        event = Event(value.get("kind", ""), value.get("data", {}), value.get("seq", 0), value.get("time", ""))
+        if not (isinstance(event.seq, int) and isinstance(event.kind, str) and isinstance(event.data, dict)):
+            self._tell(offset, length, "a record with members of the wrong kind")
             return
-        if not rises:
+        if event.seq <= self._last:
             self._tell(offset, length, f"record {event.seq} out of order, after record {self._last}")
             return
         self.events.append(event)

@@ -12,7 +12,7 @@ from manusfs.records import FORMAT, Event
 from manusfs.session.lines import encode, scan
 from manusfs.session.names import FILE, PLACE, check_name, new_name, now
 from manusfs.version import __version__
-from manusfs.workspace import Folder, Root, lock_session, read_span
+from manusfs.workspace import Folder, Root, WorkspaceLock, lock_session, lock_workspace, read_span
 from manusfs.workspace.lost import keep_bytes
 
 __all__ = ["Transcript"]
@@ -31,6 +31,7 @@ class Transcript:
         self._size = 0
         self._next_seq = 1
         self._broken = ""
+        self._workspace_lock: WorkspaceLock | None = None
         self.session = session
         self.repairs: tuple[str, ...] = ()
         """What was found damaged and what was done about it, one line each, for the person."""
@@ -48,7 +49,7 @@ class Transcript:
             folder.fs.close(folder.fs.create(dirfd, FILE))
             transcript = cls(folder.root, session, folder.root.append_to(_path(session)))
             try:
-                lock_session(transcript._fd, session)
+                transcript._lock()
                 data = {"session": session, "format": FORMAT, "purpose": purpose, "parent": parent}
                 transcript.append([Event("session", {**data, "version": __version__, "title": title})])
                 folders.touch(parts)
@@ -64,7 +65,7 @@ class Transcript:
 
         Raises:
             NotFound: no such session.
-            Locked: another process writes to it (only with `write`).
+            Locked: another process writes to it, or repairs the workspace (only with `write`).
         """
         path = _path(check_name(session))
         try:
@@ -74,12 +75,17 @@ class Transcript:
         transcript = cls(folder.root, session, fd)
         try:
             if write:
-                lock_session(fd, session)
+                transcript._lock()
             transcript._load(write)
         except BaseException:
             transcript.close()
             raise
         return transcript
+
+    def _lock(self) -> None:
+        # Shared: sessions go together, but nobody repairs the workspace under them.
+        self._workspace_lock = lock_workspace(self._root, shared=True)
+        lock_session(self._fd, self.session)
 
     def _load(self, write: bool) -> None:
         raw = read_span(self._fd, 0, os.fstat(self._fd).st_size)
@@ -160,6 +166,8 @@ class Transcript:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+            if self._workspace_lock is not None:
+                self._workspace_lock.release()
             self._broken = self._broken or "it is closed"
 
     def __enter__(self) -> Self:

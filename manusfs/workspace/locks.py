@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
+from weakref import WeakKeyDictionary
 
 from manusfs.errors import Locked
 from manusfs.workspace.fs import storage_error
@@ -32,17 +34,58 @@ def lock_session(fd: int, session: str = "") -> None:
         )
 
 
+class _Held:
+    """What one open workspace holds, by one descriptor: a program may repair the workspace that it works in."""
+
+    def __init__(self) -> None:
+        self.fd = -1
+        self.shared = 0
+        self.alone = 0
+
+    def take(self, root: Root, shared: bool) -> bool:
+        if self.fd < 0:
+            self.fd = root.open_dir("")
+        kept = self.alone or (shared and self.shared)
+        if not kept and not _try(self.fd, fcntl.LOCK_SH if shared else fcntl.LOCK_EX):
+            # An attempt to get more than one has may cost what one had.
+            self._settle()
+            return False
+        self.shared += shared
+        self.alone += not shared
+        return True
+
+    def leave(self, shared: bool) -> None:
+        self.shared -= shared
+        self.alone -= not shared
+        self._settle()
+
+    def _settle(self) -> None:
+        if self.alone:
+            return
+        if self.shared:
+            _try(self.fd, fcntl.LOCK_SH)
+        else:
+            os.close(self.fd)
+            self.fd = -1
+
+
+_held: WeakKeyDictionary[Root, _Held] = WeakKeyDictionary()
+_guard = threading.Lock()
+
+
 class WorkspaceLock:
     """A held lock on the workspace; `release` or the end of a `with` lets it go, and so does the end of the process."""
 
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
+    def __init__(self, held: _Held, shared: bool) -> None:
+        self._held: _Held | None = held
+        self._shared = shared
 
     def release(self) -> None:
         """Let the workspace go."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        with _guard:
+            held, self._held = self._held, None
+            if held is not None:
+                held.leave(self._shared)
 
     def __enter__(self) -> Self:
         return self
@@ -52,20 +95,17 @@ class WorkspaceLock:
 
 
 def lock_workspace(root: Root, shared: bool) -> WorkspaceLock:
-    """Return the lock on the whole workspace: shared for work in it, not shared for repair and gc.
+    """Return the lock on the whole workspace: shared for work in it (each open session), not shared for repair and gc.
+
+    Locks that one `root` holds go together, so that a program may repair what it has open.
 
     Raises:
-        Locked: someone holds it in a way that does not go together with ours.
+        Locked: another process, or another opening of the folder, holds it in a way that does not go with ours.
     """
-    fd = root.open_dir("")
-    try:
-        held = _try(fd, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
-    except BaseException:
-        os.close(fd)
-        raise
-    if held:
-        return WorkspaceLock(fd)
-    os.close(fd)
+    with _guard:
+        held = _held.setdefault(root, _Held())
+        if held.take(root, shared):
+            return WorkspaceLock(held, shared)
     if shared:
         raise Locked("the workspace is being repaired by another process", hint="wait until it is done, then try again")
     raise Locked("the workspace is in use by another process", hint="end the runs in it first, then try again")

@@ -13,7 +13,7 @@ from manusfs.errors import Locked
 from manusfs.memory import Workspace
 from manusfs.records import Event, part_to_json
 from manusfs.session import Transcript
-from manusfs.workspace.locks import lock_workspace
+from manusfs.workspace import Root, lock_workspace
 
 URL = "https://example.org/page"
 BODY = b"<html>" + b"The bridge is long.\n" * 40
@@ -119,7 +119,7 @@ def test_repair_mends_what_the_tree_can_prove_and_sets_the_rest_aside(world: Wor
 
 
 def test_repair_waits_for_nobody(world: World) -> None:
-    with lock_workspace(world.workspace.folder.root, shared=True), pytest.raises(Locked):
+    with Root(world.path) as other, lock_workspace(other, shared=True), pytest.raises(Locked):
         world.workspace.verify(repair=True)
 
 

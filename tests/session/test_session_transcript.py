@@ -20,7 +20,8 @@ from manusfs.errors import Locked, NotFound, StorageError
 from manusfs.records import Event
 from manusfs.session import Transcript
 from manusfs.session.lines import encode, scan
-from manusfs.workspace import Folder, Root
+from manusfs.workspace import Folder, Root, lock_workspace
+from manusfs.workspace.sealed import seal
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**15), 10**15) | st.text(st.characters(), max_size=20),
@@ -114,6 +115,15 @@ def test_one_writer_at_a_time_and_any_number_of_readers(folder: Folder) -> None:
             with pytest.raises(StorageError, match="opened for reading"):
                 reader.append([_shown(1)])
     Transcript.open(folder, transcript.session, write=True).close()
+
+
+def test_nobody_repairs_the_workspace_under_a_session(folder: Folder) -> None:
+    with Root(folder.path) as other:
+        with Transcript.create(folder) as transcript, pytest.raises(Locked, match="in use"):
+            lock_workspace(other, shared=False)
+        with lock_workspace(other, shared=False), pytest.raises(Locked, match="being repaired"):
+            Transcript.open(folder, transcript.session, write=True)
+        Transcript.open(folder, transcript.session, write=True).close()
 
 
 def test_children_lie_beside_their_parent_and_are_numbered(folder: Folder) -> None:
@@ -341,6 +351,22 @@ def test_a_hostile_line_costs_no_more_than_its_length(monkeypatch: pytest.Monkey
         hashed = 0
         scan(hostile + b"\n")
         assert hashed <= 3 * len(hostile)
+
+
+@pytest.mark.parametrize(
+    "members", [b'"seq":2', b'"seq":"2","kind":"shown","data":{}', b'"seq":2,"kind":"shown","data":[]', b'"x":1']
+)
+def test_a_sealed_line_of_something_else_is_damage(folder: Folder, members: bytes) -> None:
+    """A stranger may have written the file, with a valid CRC."""
+    session, events = _filled(folder, 1)
+    path = _file(folder, session)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + seal(members) + b"\n" + lines[1])
+    with Transcript.open(folder, session) as transcript:
+        assert {event.seq for event in transcript.events} <= {1, 2}
+        assert all(isinstance(event.data, dict) for event in transcript.events)
+        assert transcript.repairs
+        assert transcript.events[0] == events[0]
 
 
 def test_loading_ten_thousand_events_parses_each_line_once(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,15 +16,29 @@ from manusfs.workspace import Root, lock_session, lock_workspace, short_lock
 
 
 def test_shared_work_goes_together_and_repair_waits(tmp_path: Path) -> None:
-    with Root(tmp_path) as root, lock_workspace(root, shared=True), lock_workspace(root, shared=True):
-        with pytest.raises(Locked, match="in use") as caught:
-            lock_workspace(root, shared=False)
-        assert caught.value.exit_code == 75
-        assert caught.value.hint
-    with Root(tmp_path) as root:
-        with lock_workspace(root, shared=False), pytest.raises(Locked, match="being repaired"):
-            lock_workspace(root, shared=True)
-        lock_workspace(root, shared=True).release()
+    with Root(tmp_path) as one, Root(tmp_path) as two:
+        with lock_workspace(one, shared=True), lock_workspace(two, shared=True):
+            with pytest.raises(Locked, match="in use") as caught:
+                lock_workspace(two, shared=False)
+            assert caught.value.exit_code == 75
+            assert caught.value.hint
+            with pytest.raises(Locked, match="in use"):
+                lock_workspace(one, shared=False)
+        with lock_workspace(one, shared=False), pytest.raises(Locked, match="being repaired"):
+            lock_workspace(two, shared=True)
+        lock_workspace(two, shared=True).release()
+
+
+def test_a_program_may_repair_what_it_has_open_itself(tmp_path: Path) -> None:
+    with Root(tmp_path) as one, Root(tmp_path) as two:
+        with lock_workspace(one, shared=True):
+            with lock_workspace(one, shared=False), lock_workspace(one, shared=True), pytest.raises(Locked):
+                lock_workspace(two, shared=True)
+            with lock_workspace(two, shared=True), pytest.raises(Locked):
+                lock_workspace(one, shared=False)
+            with pytest.raises(Locked):
+                lock_workspace(two, shared=False)
+        lock_workspace(two, shared=False).release()
 
 
 def test_a_session_is_held_by_one_descriptor(tmp_path: Path) -> None:
