@@ -15,9 +15,9 @@ WHAT_IT_IS = (
     "inferred, translated or summarised."
 )
 _SURE = {
-    "high": "well supported: the words of the question stand together in the source",
-    "medium": "supported in part: some words of the question stand elsewhere or not at all",
-    "low": "weakly supported: read the source before relying on it",
+    "high": "well supported: the words of the question stand together in the source:",
+    "medium": "supported in part: some words of the question stand elsewhere or not at all:",
+    "low": "weakly supported, read the source before relying on it:",
 }
 
 
@@ -78,7 +78,7 @@ def _short(support: Support, notes: _Notes) -> str:
 
 
 def _evidence(support: Support, notes: _Notes) -> str:
-    lines = [f"### {_one_line(support.question.text)}", f"*{_SURE[support.level]}*"]
+    lines = [f"### {_one_line(support.question.text)}", _SURE[support.level].capitalize()]
     by_source: dict[str, list[Quote]] = {}
     for quote in support.quotes:
         by_source.setdefault(quote.source.ref, []).append(quote)

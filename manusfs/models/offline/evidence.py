@@ -17,7 +17,7 @@ __all__ = ["Evidence", "Quote", "Support"]
 
 _NUMBER = (
     r"\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|thousand|million|billion)\b|"
-    "[一二三四五六七八九十百千万亿两]+[个条名人年座万亿]"
+    "[一二三四五六七八九十百千万亿两〇零]{2,}|[一二三四五六七八九十百千万亿两][个条名人年座台家倍]"
 )
 _MONTH = (
     r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|"
@@ -53,6 +53,12 @@ _NOISE = re.compile(
     re.IGNORECASE,
 )
 NEAR_DUPLICATE = 0.85
+_TOPIC = 0.5
+_NEAR_BEST = 0.6
+"""A quote must score this share of the best one's to stand beside it."""
+_IN_TITLE = 0.8
+_IN_SENTENCE_BEFORE = 0.35
+"""How much a term of the question counts that stands not in the sentence but beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +98,10 @@ class _Unit:
     ref: str
     sentence: Sentence
     own: frozenset[str]
-    around: frozenset[str]
+    title: frozenset[str]
+    """Terms of the source's title and of the heading above."""
+    before: frozenset[str]
+    """Terms of the sentence before."""
 
 
 class Evidence:
@@ -103,7 +112,8 @@ class Evidence:
         counts = Counter(term for unit in self._units for term in unit.own)
         total = len(self._units)
         self._idf = {term: math.log(1 + (total - n + 0.5) / (n + 0.5)) for term, n in counts.items()}
-        self._unseen = math.log(1 + (total + 0.5) / 0.5)
+        self._rarest = max(self._idf.values(), default=1.0)
+        self._topics = frozenset(term for unit in self._units for term in unit.title)
 
     def __len__(self) -> int:
         return len(self._units)
@@ -116,14 +126,15 @@ class Evidence:
             key=lambda quote: (-quote.score, quote.ref, quote.sentence.start),
         )
         best = ranked[0].score if ranked else 0.0
-        kept = _distinct((quote for quote in ranked if quote.score >= 0.55 * best), most)
+        kept = _distinct((quote for quote in ranked if quote.score >= _NEAR_BEST * best), most)
         found = {
             term
             for quote in kept
             for term in terms(f"{quote.sentence.text} {quote.sentence.heading} {quote.source.title}")
         }
         missing = tuple(term for term in question.terms if term not in found)
-        return Support(question, tuple(kept), _level(kept), missing)
+        unseen = any(term not in self._idf for term in question.terms)
+        return Support(question, tuple(kept), _level(kept, question.wants, unseen=unseen), missing)
 
     def feedback(self, question: Question, most: int = 4) -> tuple[str, ...]:
         """Return terms that stand in the sentences nearest to `question`, to search with when it found too little."""
@@ -138,15 +149,30 @@ class Evidence:
         return tuple(term for term, _ in counts.most_common(most))
 
     def _weights(self, question: Question) -> dict[str, float]:
-        weights = dict.fromkeys(question.context, 0.5) | dict.fromkeys(question.terms, 1.0)
-        return {term: scale * max(0.3, self._idf.get(term, self._unseen)) for term, scale in weights.items()}
+        """Return what each term counts; those of the task around the question share a fifth between them."""
+        own = {term: self._weight(term) for term in question.terms}
+        around = {term: self._weight(term) for term in question.context}
+        total = sum(around.values())
+        scale = 0.25 * sum(own.values()) / total if total else 0.0
+        return own | {term: weight * scale for term, weight in around.items()}
+
+    def _weight(self, term: str) -> float:
+        weight = max(0.3, self._idf.get(term, self._rarest))
+        # What a title holds is what all its sentences are about: it tells them apart no more.
+        return weight * _TOPIC if term in self._topics else weight
 
     def _coverage(self, unit: _Unit, weights: dict[str, float]) -> float:
         total = sum(weights.values())
         if not total:
             return 0.0
-        held = sum(w * (1.0 if t in unit.own else 0.6 if t in unit.around else 0.0) for t, w in weights.items())
+        held = sum(w * self._share(unit, t) for t, w in weights.items())
         return held / total
+
+    @staticmethod
+    def _share(unit: _Unit, term: str) -> float:
+        if term in unit.own:
+            return 1.0
+        return _IN_TITLE if term in unit.title else _IN_SENTENCE_BEFORE if term in unit.before else 0.0
 
     def _judge(self, unit: _Unit, question: Question, weights: dict[str, float]) -> Quote | None:
         if not any(term in unit.own for term in weights):
@@ -158,6 +184,8 @@ class Evidence:
         score = coverage * (1.25 if fits and sign is not None else 1.0 if fits else 0.75)
         size = len(text) * (3 if has_unspaced(text) else 1)
         score *= 0.7 if size < 25 else 0.9 if size > 400 else 1.0
+        if len(unit.own - unit.title) < 3:
+            score *= 0.4  # the title again
         if _NOISE.search(text) or text.endswith(("?", "？")) or text.count("](") > 2:
             score *= 0.5
         return Quote(unit.source, unit.ref, unit.sentence, score, coverage, fits)
@@ -174,7 +202,7 @@ def _units(seen: Seen) -> Iterable[_Unit]:
             placed = Sentence(sentence.text, text.start + sentence.start, sentence.heading, sentence.row)
             if (text.ref, placed.start) not in taken:
                 taken.add((text.ref, placed.start))
-                yield _Unit(source, text.ref, placed, own, title | before | frozenset(terms(sentence.heading)))
+                yield _Unit(source, text.ref, placed, own, title | frozenset(terms(sentence.heading)), before)
             before = own
 
 
@@ -207,10 +235,14 @@ def _alike(one: set[str], other: set[str]) -> bool:
     return len(one & other) >= NEAR_DUPLICATE * max(1, min(len(one), len(other)))
 
 
-def _level(quotes: Sequence[Quote]) -> str:
+def _level(quotes: Sequence[Quote], wants: Wants, *, unseen: bool) -> str:
+    """Return how sure the quotes make the answer; `unseen`: a word of the question stands in no sentence at all."""
     if not quotes:
         return "none"
     best = max(quotes, key=lambda quote: quote.score)
     levels = ("none", "low", "medium", "high")
     rank = 3 if best.coverage >= 0.7 else 2 if best.coverage >= 0.5 else 1 if best.coverage >= 0.34 else 0
+    if unseen:
+        # A date or a number where one is asked for makes up for a word that the source does not use.
+        rank -= 1 if wants in _SIGNS and best.fits else 2
     return levels[max(0, rank - (0 if best.fits else 1))]

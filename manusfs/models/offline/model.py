@@ -24,7 +24,8 @@ __all__ = ["OfflineModel"]
 CALLS_A_TURN = 8
 READ_BYTES = 1_600
 READ_BEFORE = 400
-HITS_A_QUESTION = 5
+SEARCH_HITS = 6
+HITS_A_QUESTION = 4
 _URL = re.compile(r"https?://[^\s<>\"'）」』，。]+[^\s<>\"'.,;:!?)\]}）」』，。]")
 
 
@@ -95,7 +96,7 @@ class OfflineModel:
     def _search(self, seen: Seen, questions: Sequence[Question]) -> _Step | None:
         made = {query for query, within, _ in seen.searches() if not within}
         left = [question for question in questions if question.query not in made]
-        calls = [("search", {"query": question.query, "limit": 10}) for question in left]
+        calls = [("search", {"query": question.query, "limit": SEARCH_HITS}) for question in left]
         return _Step("Searching what was stored.", calls)
 
     def _read(self, seen: Seen, questions: Sequence[Question]) -> _Step | None:
@@ -117,7 +118,7 @@ class OfflineModel:
             if support.level in ("none", "low") and not _wider(seen, support.question):
                 extra = evidence.feedback(support.question)
                 if extra:
-                    calls.append(("search", {"query": _join(support.question.query, extra), "limit": 10}))
+                    calls.append(("search", {"query": _join(support.question.query, extra), "limit": SEARCH_HITS}))
         return _Step("Too little support for some questions: searching with words from the sources themselves.", calls)
 
     def _inside(self, seen: Seen, questions: Sequence[Question]) -> _Step | None:
@@ -127,7 +128,7 @@ class OfflineModel:
             for support in _supports(Evidence(seen), questions):
                 query = support.question.query
                 if support.level != "high" and (query, ref) not in asked:
-                    calls.append(("search", {"query": query, "within": ref, "limit": 5}))
+                    calls.append(("search", {"query": query, "within": ref, "limit": SEARCH_HITS}))
         return _Step("Searching the pages that were followed.", calls)
 
     def _browse(self, seen: Seen, questions: Sequence[Question]) -> _Step | None:

@@ -16,7 +16,7 @@ MOST_QUESTIONS = 8
 _URL = re.compile(r"https?://[^\s<>\"')\]]+")
 _MARKER = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.)]|[a-z][.)])\s+")
 _JOIN = re.compile(
-    r",?\s+(?:and|und|et|y|e)\s+(?=(?:who|whom|whose|when|where|why|how|what|which|wer|wann|wo|warum|wie|was|qui|quand|où|pourquoi|"
+    r"(?:,\s*(?:(?:and|und|et|y|e)\s+)?|\s+(?:and|und|et|y|e)\s+)(?=(?:who|whom|whose|when|where|why|how|what|which|wer|wann|wo|warum|wie|was|qui|quand|où|pourquoi|"
     r"comment|quién|cuándo|dónde|cómo)\b)|(?<=[，,；;])(?=[^，,]{0,12}(?:什么|谁|何时|哪|多少|为何|如何|怎))",
     re.IGNORECASE,
 )

@@ -15,6 +15,8 @@ _ABBREVIATION = re.compile(
     r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|z\.B|d\.h|bzw|usw|e\.g|i\.e|U\.S|U\.K)|\b[A-Z])\.$"
 )
 _SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]*_]*(?:\[\^?\w+\])*(?=\s)|[。！？]+[”’」』）]*")
+_SHORT_LINE = 0.6
+"""A wrapped line is nearly as long as its neighbours; one below this share of the longest ends something."""
 MOST_CHARS = 600
 """A longer unit is no quote; it is cut into pieces at commas or blanks."""
 
@@ -53,7 +55,7 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
     start, at = -1, 0
     for line in text.splitlines(keepends=True):
         alone = _ALONE.match(line) is not None
-        if start >= 0 and (alone or not line.strip() or _ITEM.match(line)):
+        if start >= 0 and (alone or not line.strip() or _ITEM.match(line) or _parted(text[start:at], line)):
             yield start, at
             start = -1
         if alone:
@@ -63,6 +65,15 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
         at += len(line)
     if start >= 0:
         yield start, at
+
+
+def _parted(above: str, line: str) -> bool:
+    """Return True if `line` begins anew: the line above is much shorter and has no end, as headings do."""
+    lines = above.rstrip().split("\n")
+    last, opens = lines[-1].rstrip(), line.lstrip()[:1]
+    widest = max(len(line), *map(len, lines))
+    short = len(last) < _SHORT_LINE * widest and last[-1:] not in ".!?,;:-–—。，；："
+    return short and (opens.isupper() or opens.isdigit())
 
 
 def _is_rule(line: str) -> bool:
