@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import secrets
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -57,6 +57,10 @@ class App:
         """The folder of the user's own configuration."""
         if given := os.environ.get("MANUSFS_CONFIG_DIR"):
             return Path(given)
+        if sys.platform == "linux":
+            # Just what platformdirs says, without the import that would be a tenth of a short command.
+            base = os.environ.get("XDG_CONFIG_HOME", "").strip()
+            return (Path(base) if base else Path.home() / ".config") / "manusfs"
         import platformdirs
 
         return Path(platformdirs.user_config_dir("manusfs", appauthor=False))
@@ -116,7 +120,7 @@ class App:
             return file.read_bytes()
         except FileNotFoundError:
             pass
-        key = secrets.token_bytes(32)
+        key = os.urandom(32)
         try:
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

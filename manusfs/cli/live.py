@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from types import TracebackType
 from typing import Any
@@ -13,6 +14,15 @@ from manusfs.records import escape
 __all__ = ["Live"]
 
 _ARGUMENT_CUT = 100
+_RESULT_CUT = 120
+_TOTAL = re.compile(r'<(hits|matches|listing)\b[^>]*\btotal="(\d+)"')
+
+
+def _plain(text: str) -> str:
+    """Return the first line of a result in words: what a person need not see as a tag."""
+    if match := _TOTAL.match(text):
+        return f"{match[2]} {match[1]}"
+    return "the plan" if text.startswith("<todo") else escape.terminal(" ".join(text.split()))[:_RESULT_CUT]
 
 
 class Live:
@@ -74,7 +84,7 @@ class Live:
         size = f" · {human_bytes(data['bytes'])}" if data.get("bytes") else ""
         saved = f" · {data['saved_tokens']:,} tokens kept out" if data.get("saved_tokens") else ""
         mark = "✗" if data.get("is_error") else "←"
-        self._line(f"{mark} {data.get('tool', '')}: {escape.field(event.text, 140)}{size}{saved}")
+        self._line(f"{mark} {data.get('tool') or 'stored'}: {_plain(event.text)}{size}{saved}")
 
     def _on_usage(self, event: AgentEvent) -> None:
         data = event.data
