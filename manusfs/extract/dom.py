@@ -76,10 +76,13 @@ def _title(tree: Any) -> str:
 
 
 def _joined(base: str, url: str) -> str:
+    url = url.strip()
+    if url.startswith(("http://", "https://")):
+        return url
     try:
-        return urljoin(base, url.strip())
+        return urljoin(base, url)
     except ValueError:
-        return url.strip()
+        return url
 
 
 def _leaf() -> None:
@@ -106,7 +109,8 @@ class _Walker:
             child = None if leave is _leaf else node.first_child
             if child is not None:
                 stack.append((node, leave))
-                self.seen.depth = max(self.seen.depth, len(stack))
+                if len(stack) > self.seen.depth:
+                    self.seen.depth = len(stack)
                 node = child
                 continue
             if leave:

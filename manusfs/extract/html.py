@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -155,7 +156,7 @@ def _rough(source: str, job: Job) -> str:
     try:
         with time_limit(max(0.1, job.seconds_left() * 0.5)):
             text = extract_plain_text(source, preserve_formatting=True, main_content=True)
-    except (TimeUp, Exception):  # noqa: BLE001 - as above
+    except (TimeUp, Exception):  # noqa: BLE001 - as for the reading view
         return ""
     return plain_view(text).strip()
 
@@ -179,5 +180,6 @@ def _target(url: str) -> str:
     return f"<{url}>" if re.search(r"[\s()<>]", url) else url
 
 
+@cache
 def _name(library: str) -> str:
     return f"{library}/{version(library)}"
