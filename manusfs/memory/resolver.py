@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from manusfs.errors import BadRef, Damaged, ManusfsError, NotFound, PathRefused, Refused, UsageError
 from manusfs.memory.reading import Reading, State, Text, block_reader, line_range, reading
-from manusfs.records import Meta, MsgRef, ObsRef, Part, PathRef, Ref, Source, Span, TextPart, parse_ref
+from manusfs.records import Meta, MsgRef, ObsRef, PathRef, Ref, Source, Span, parse_ref
 
 # Reading a stored span is done thousands of times from the command line: what only showing, messages or repair need
 # is imported in the functions that do that.
 if TYPE_CHECKING:
     from manusfs.memory.recovery import Recovered, Recovery
+    from manusfs.records import Part
     from manusfs.store import Index, Observations
     from manusfs.workspace import Folder
 
@@ -161,6 +162,7 @@ class Resolver:
         """Return how a reading stands in a transcript, and its text as the model sees it."""
         from manusfs.memory.render import Frame, body_text, frame
         from manusfs.memory.stubs import read_part
+        from manusfs.records import TextPart
 
         tail_data = b"" if made.tail is None else self.data(replace(self.parse(made.ref), span=made.tail))  # type: ignore[arg-type]
         if made.meta is not None and made.state != "gone":

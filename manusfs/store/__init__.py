@@ -16,7 +16,9 @@ if TYPE_CHECKING:
         SessionRow,
         Text,
     )
-    from manusfs.store.observations import Committed, Draft, Observations, Staged
+    from manusfs.store.observations import Observations
+    from manusfs.store.observations_commit import Committed, Staged
+    from manusfs.store.observations_files import Draft
 
 __all__ = [
     "Committed",
@@ -35,7 +37,8 @@ __all__ = [
 
 # Imported when first asked for: `manusfs --help` needs none of it, and reading a span not all.
 _HOMES = dict.fromkeys(__all__, "manusfs.store.index_rows") | {"Index": "manusfs.store.index"}
-_HOMES |= dict.fromkeys(("Committed", "Draft", "Observations", "Staged"), "manusfs.store.observations")
+_HOMES |= {"Draft": "manusfs.store.observations_files", "Observations": "manusfs.store.observations"}
+_HOMES |= dict.fromkeys(("Committed", "Staged"), "manusfs.store.observations_commit")
 
 
 def __getattr__(name: str) -> Any:

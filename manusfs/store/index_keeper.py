@@ -194,8 +194,10 @@ class Keeper:
             self.needs_rebuild, self.reason = True, reason
 
     def _can_write(self) -> bool:
+        root = self._folder.root
         try:
-            os.close(self._folder.root.open_dir(_FOLDER, create=True))
+            # Not made, and so not synced, where it stands: reading a span must cost no write.
+            os.close(root.open_dir(_FOLDER, create=not root.is_dir(_FOLDER)))
         except (ManusfsError, OSError):
             return False
         return os.access(self._path.parent, os.W_OK) and (not self._path.exists() or os.access(self._path, os.W_OK))

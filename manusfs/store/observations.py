@@ -5,16 +5,20 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from manusfs.errors import Damaged, NotFound
 from manusfs.records import Meta, Source, Span
 from manusfs.store import lines
-from manusfs.store.observations_commit import Committed, Committer, Staged
-from manusfs.store.observations_files import Draft, blocks, check, load_meta
+from manusfs.store.observations_files import blocks, check, load_meta
 from manusfs.store.observations_names import Names, walk
 from manusfs.workspace import Folder
 
-__all__ = ["Committed", "Draft", "Observations", "Staged"]
+if TYPE_CHECKING:
+    from manusfs.store.observations_commit import Committed, Committer, Staged
+    from manusfs.store.observations_files import Draft
+
+__all__ = ["Observations"]
 
 _METAS = 256
 """Descriptions kept in memory."""
@@ -27,11 +31,22 @@ class Observations:
     """
 
     def __init__(self, folder: Folder, locate: Callable[[str], str | None] | None = None) -> None:
+        self._folder = folder
         self._root = folder.root
         self._names = Names(folder.root, locate)
-        self._committer = Committer(folder, self._names)
+        self._own_committer: Committer | None = None
         self._metas: OrderedDict[str, tuple[str, Meta]] = OrderedDict()
         self._lock = threading.Lock()
+
+    @property
+    def _committer(self) -> Committer:
+        # Made when something is stored: reading does without all that writing needs.
+        with self._lock:
+            if self._own_committer is None:
+                from manusfs.store.observations_commit import Committer
+
+                self._own_committer = Committer(self._folder, self._names)
+            return self._own_committer
 
     def stage(self, draft: Draft) -> Staged:
         """Write the files of `draft` to the staging folder, in any thread. It must be committed or discarded.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 
 from manusfs.workspace.paths import Root, check_relative
 
@@ -32,4 +32,4 @@ def keep_bytes(root: Root, name: str, data: bytes) -> str:
 
 def _free_name(name: str) -> str:
     # The slug may fill the name to its limit of 255 bytes; what tells one thing from another is at its end.
-    return f"{name.encode('utf-8')[-200:].decode('utf-8', 'ignore')}~{secrets.token_hex(4)}"
+    return f"{name.encode('utf-8')[-200:].decode('utf-8', 'ignore')}~{os.urandom(4).hex()}"

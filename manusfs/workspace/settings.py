@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
 from manusfs.errors import ConfigError, UsageError
@@ -145,7 +145,7 @@ def load(
         ConfigError: an unknown key, with the nearest valid one, or a value of the wrong type.
     """
     values: dict[str, Any] = {}
-    origins = {name: "default" for name in _hints()}
+    origins = dict.fromkeys(_hints(), "default")
     warnings: list[str] = []
     for origin, table in (
         ("user file", user),
@@ -164,6 +164,7 @@ def load(
     return Effective(Settings(**values), origins, tuple(warnings))
 
 
+@cache
 def _hints() -> dict[str, Any]:
     hints = get_type_hints(Settings)
     return {field.name: hints[field.name] for field in fields(Settings)}
@@ -172,6 +173,8 @@ def _hints() -> dict[str, Any]:
 def _checked(name: str, value: Any, origin: str) -> Any:
     hints = _hints()
     if name not in hints:
+        import difflib
+
         near = difflib.get_close_matches(name, hints, n=1, cutoff=0.4)
         hint = f"did you mean {near[0]!r}?" if near else "`manusfs config` lists all settings"
         raise ConfigError(f"unknown setting {name!r} ({origin})", hint=hint)

@@ -6,7 +6,6 @@ import errno
 import fcntl
 import os
 import re
-import secrets
 import threading
 import time
 
@@ -49,14 +48,14 @@ class Staging:
         """Return a name that is free in the folder."""
         with self._lock:
             self._count += 1
-            return f"{self._count}-{secrets.token_hex(4)}"
+            return f"{self._count}-{os.urandom(4).hex()}"
 
     def _open(self) -> None:
         with Folders(self._root_fd, self._fs, set()) as folders:
             tmp = folders.open(_PLACE)
             self._clean(tmp)
             while self._fd < 0:
-                name = f"{os.getpid()}-{secrets.token_hex(4)}"
+                name = f"{os.getpid()}-{os.urandom(4).hex()}"
                 self._fs.mkdir(tmp, name)
                 self._fd = self._claim(tmp, name)
                 self._name = name
