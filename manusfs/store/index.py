@@ -168,10 +168,18 @@ class Index:
         return row.path
 
     def latest(self, source_key: str) -> str | None:
-        """Return the id of the newest good observation of a source: the greatest order, no error, not cut."""
-        sql = "SELECT * FROM observations WHERE source = ? AND latest_allowed = 1 ORDER BY latest_order DESC"
-        found = (checked(ObservationRow, row) for row in self.select(sql, (source_key,)))
-        return next((row.id for row in found if row is not None and row.source == source_key), None)
+        """Return the id of the newest good observation of a source: the greatest order, no error, not cut.
+
+        Queued rows count and stay queued: intake asks for every source, and should not write for each.
+        """
+        sql = "SELECT * FROM observations WHERE source = ? AND latest_allowed = 1"
+        with self._lock:
+            found = [row for row, _ in self._pending if isinstance(row, ObservationRow)]
+            found += [
+                row for values in self._keeper.read(sql, (source_key,)) if (row := checked(ObservationRow, values))
+            ]
+        good = [row for row in found if row.source == source_key and row.latest_allowed]
+        return max(good, key=lambda row: row.latest_order).id if good else None
 
     def observations(self) -> list[ObservationRow]:
         """Return all observations, oldest first; rows that fail their check are left out."""
