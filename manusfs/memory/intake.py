@@ -302,7 +302,7 @@ def _notes(fetched: Fetched, extracted: Extracted) -> tuple[str, ...]:
         notes.append("incomplete text: extraction stopped early")
     if fetched.http is not None and Source.web(fetched.http.final_url).key != fetched.source.key:
         notes.append(f"redirected to {fetched.http.final_url}")
-    if not extracted.text and not extracted.notes:
+    if not extracted.text and not any(note.startswith(("no text", "empty")) for note in notes):
         kind = extracted.media_type or "unknown type"
         notes.append(f"no text: {kind}, {len(fetched.raw)} bytes; the raw bytes are kept" if fetched.raw else "empty")
     return tuple(dict.fromkeys(valid_text(note) for note in notes))

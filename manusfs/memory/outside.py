@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from manusfs.fetch import FetchOptions
+from manusfs.records import Extracted
 from manusfs.workspace.settings import Settings
 
 if TYPE_CHECKING:
@@ -49,6 +50,24 @@ def _cache(settings: Settings, folder: Folder) -> PageCache:
 
 def extractor(settings: Settings) -> Extractor:
     """Return what makes text of bytes, in a child process with the settings' limits."""
-    from manusfs.extract import Extraction
+    return _Limited(settings)
 
-    return Extraction(seconds=settings.extract_seconds, memory_mb=settings.extract_memory_mb)
+
+class _Limited:
+    """The extractor under the settings' limits."""
+
+    def __init__(self, settings: Settings) -> None:
+        from manusfs import extract
+
+        self._limits = extract.Limits(seconds=settings.extract_seconds, memory_mb=settings.extract_memory_mb)
+        self._extractor = extract.Extractor()
+
+    def extract(self, raw: bytes, *, media_type: str, charset: str, name: str, source_url: str) -> Extracted:
+        """Return the text of `raw`."""
+        return self._extractor.extract(
+            raw, media_type=media_type, charset=charset, name=name, source_url=source_url, limits=self._limits
+        )
+
+    def close(self) -> None:
+        """End the child processes."""
+        self._extractor.close()

@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from manusfs.errors import UsageError
-from manusfs.records import Event, Extracted, Fetched, Meta, ObsRef, Ref
 from manusfs.store import Index, Observations
 from manusfs.workspace.folder import Folder
 from manusfs.workspace.settings import Settings
@@ -25,8 +24,9 @@ if TYPE_CHECKING:
     from manusfs.memory.recovery import Recovery
     from manusfs.memory.renderer import Renderer
     from manusfs.memory.resolver import Resolver
-    from manusfs.memory.search import Hit, Search
+    from manusfs.memory.search import Hits, Matches, Search
     from manusfs.memory.verify import Report
+    from manusfs.records import Event, Extracted, Fetched, Meta, ObsRef, Ref
     from manusfs.session import Transcript
     from manusfs.workspace.fs import FileSystem
 
@@ -228,9 +228,25 @@ class Workspace:
             self._told(made.message)
         return made
 
-    def search(self, query: str, within: str | None = None, limit: int = 10) -> list[Hit]:
-        """Return the passages of everything stored that fit `query` best."""
+    def search(self, query: str, within: str | None = None, limit: int = 10) -> Hits:
+        """Return the passages of everything stored that fit `query` best; a `note` says why there are none."""
         return self.finder.search(query, within, limit)
+
+    def grep(
+        self,
+        pattern: str,
+        *,
+        regex: bool = False,
+        ignore_case: bool = False,
+        within: str | None = None,
+        limit: int = 100,
+    ) -> Matches:
+        """Return where `pattern` stands, literally or as an expression, in everything stored.
+
+        Raises:
+            UsageError: the pattern is empty, too long, or no regular expression.
+        """
+        return self.finder.grep(pattern, regex=regex, ignore_case=ignore_case, within=within, limit=limit)
 
     def ls(self, kind: str = "observations") -> list[ObservationLine | NoteLine | SessionLine]:
         """Return what there is of "observations", "notes", "sessions" or "reports", oldest first.
