@@ -22,6 +22,10 @@ _CUT = (
 )
 _LOST = " The call that it was writing was not complete and did not run."
 _SILENT = "Your last reply had no text and no call. Go on with the task, or give the answer."
+_FULL = (
+    "even compacted the context does not fit the model's window of {window} tokens; {left} "
+    "with a model of a larger window or a smaller `max_tokens`"
+)
 _RESUME = "nothing is lost; `manusfs resume` goes on"
 
 
@@ -51,7 +55,7 @@ def loop(run: Running) -> Ended:
             hint = f"; {error.hint}" if error.hint else ""
             return Ended("model_error", message=f"{error}{hint}; {_RESUME}")
         if reply is None:
-            return Ended("window", message=f"the context does not fit the model's window any more; {_RESUME}")
+            return Ended("window", message=_FULL.format(window=run.profile.window, left=_RESUME))
         kept = _write_down(run, reply)
         if kept.calls:
             pieces, patience = [], _CONTINUATIONS
