@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from manusfs.extract.seen import Seen
+
 __all__ = ["lacks", "share_of_words"]
 
 _LINK_TARGET = re.compile(r"\]\((?:<[^>\n]*>|[^)\s]*)\)")
@@ -13,23 +15,23 @@ _WORD = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]|[^\W\u2e80-\u9fff
 _WORDS_MISSING = 0.3
 
 
-def lacks(reading: str, full: str, rows: Iterable[str], code: Iterable[str], links: Iterable[str]) -> tuple[str, ...]:
-    """Return what `reading` leaves out of the page whose whole text is `full`, in words; empty if nothing that counts.
+def lacks(reading: str, seen: Seen, links: int) -> tuple[str, ...]:
+    """Return what `reading` leaves out of the page, in words; empty if nothing that counts.
 
-    Counts: a row of a data table, a line of code, more than 30 % of the words, or a link to another page.
+    Counts: a row of a data table, a line of code, more than 30 % of the words, or `links` to other pages.
     """
     words = _words(reading)
     joined = f" {' '.join(words)} "
-    missing_rows = sum(1 for row in rows if (found := " ".join(_words(row))) and f" {found} " not in joined)
+    missing_rows = sum(1 for row in seen.rows if (found := " ".join(_words(row))) and f" {found} " not in joined)
     lines = {line.rstrip() for line in reading.split("\n")}
-    missing_code = sum(1 for block in code for line in _inside(block) if line.strip() and line.rstrip() not in lines)
-    missing_links = sum(1 for link in links if link not in reading)
-    share = share_of_words(words, _words(full))
+    code = [line for _, block in seen.code for line in _inside(block) if line.strip()]
+    missing_code = sum(1 for line in code if line.rstrip() not in lines)
+    share = share_of_words(words, _words(seen.text))
     told = [
         f"{missing_rows} table rows" if missing_rows else "",
         f"{missing_code} lines of code" if missing_code else "",
         f"{round(100 * (1 - share))} % of the visible words" if share < 1 - _WORDS_MISSING else "",
-        f"{missing_links} links" if missing_links else "",
+        f"{links} links" if links else "",
     ]
     return tuple(part for part in told if part)
 

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urljoin
 
 from manusfs.extract.job import title_line
 from manusfs.extract.markdown import Buffer, Table, code_block
+from manusfs.extract.seen import Link, Place, Seen
 
-__all__ = ["Seen", "walk"]
+__all__ = ["walk"]
 
 _SKIPPED = frozenset(
     "script style template noscript iframe object embed svg canvas audio video select datalist head".split()
 )
 _PARAGRAPHS = frozenset(
-    "p div section article main header footer nav aside figure figcaption form fieldset details summary address dl "
-    "ul ol hgroup center legend caption search dialog".split()
+    "p div section figure figcaption fieldset details summary address dl hgroup center legend dialog".split()
 )
+_CHROME = frozenset("nav header footer aside form search".split())
+"""Parts of a page that are not what people come for."""
+_MAIN = frozenset(("main", "article"))
 _LINES = frozenset("dt dd option".split())
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _HIDDEN_STYLE = re.compile(
@@ -28,25 +30,6 @@ _HIDDEN_STYLE = re.compile(
 _LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight-source|brush:?)-?\s*([A-Za-z0-9+#]{1,20})(?=\s|$)")
 _NEST = 8
 """Lists and quotes nested deeper are written at this depth."""
-
-
-@dataclass(slots=True)
-class Seen:
-    """What a walk found: the text, and what a reading view is compared with."""
-
-    text: str = ""
-    title: str = ""
-    links: dict[str, str] = field(default_factory=dict)
-    """URL to wording, in page order."""
-    rows: list[str] = field(default_factory=list)
-    """Rows of data tables, cells joined by blanks."""
-    code: list[Any] = field(default_factory=list)
-    """Elements of code blocks with the Markdown of each, for the reading view."""
-    anchors: list[tuple[Any, str]] = field(default_factory=list)
-    """Link elements and their absolute URLs."""
-    hidden: list[Any] = field(default_factory=list)
-    hidden_chars: int = 0
-    depth: int = 0
 
 
 def walk(tree: Any, source_url: str, *, keep_hidden: bool = False) -> Seen:
@@ -89,6 +72,10 @@ def _leaf() -> None:
     """Stand for a node whose children are of no interest."""
 
 
+def _number(value: str | None) -> int:
+    return int(value) if value and value.isascii() and value.isdigit() and len(value) < 6 else 1
+
+
 class _Walker:
     def __init__(self, base: str, keep_hidden: bool) -> None:
         self.seen = Seen()
@@ -100,6 +87,7 @@ class _Walker:
         self._lists: list[int] = []
         self._pre: list[str] | None = None
         self._anchor: tuple[str, list[str]] | None = None
+        self._depths = {Place.CHROME: 0, Place.MAIN: 0}
 
     def run(self, root: Any) -> None:
         stack: list[tuple[Any, Callable[[], None] | None]] = []
@@ -167,6 +155,16 @@ class _Walker:
 
     def _end_paragraph(self) -> None:
         self.buffer.gap(2 if not self._lists else 1)
+
+    def _region(self, node: Any, tag: str) -> Callable[[], None]:
+        place = Place.CHROME if tag in _CHROME else Place.MAIN
+        self._depths[place] += 1
+        self.buffer.gap(2)
+        return lambda: self._end_region(place)
+
+    def _end_region(self, place: Place) -> None:
+        self._depths[place] -= 1
+        self.buffer.gap(2)
 
     def _line(self, node: Any, tag: str) -> Callable[[], None]:
         self.buffer.gap(1)
@@ -240,31 +238,42 @@ class _Walker:
             self._tables[-1].layout = True
         self.buffer.gap(2)
         self._tables.append(Table())
-        return self._end_table
+        return lambda: self._end_table(node)
 
-    def _end_table(self) -> None:
+    def _end_table(self, node: Any) -> None:
         table = self._tables.pop()
         text = table.markdown()
         if text:
             self.buffer.block(text)
             self.buffer.blocks += 1
         if table.is_data:
+            if len(table.rows) > 1:
+                self.seen.tables.append((node, text))
             self.seen.rows += [" ".join(row) for row in table.rows if sum(map(bool, row)) > 1]
 
     def _row(self, node: Any, tag: str) -> None:
         if self._tables:
-            self._tables[-1].rows.append([])
+            self._tables[-1].row()
+
+    def _caption(self, node: Any, tag: str) -> Callable[[], None] | None:
+        if not self._tables:
+            return self._paragraph(node, tag)
+        self._push()
+        return self._end_caption
+
+    def _end_caption(self) -> None:
+        self._tables[-1].caption = " ".join(self._pop().text().split())
 
     def _cell(self, node: Any, tag: str) -> Callable[[], None] | None:
         if not self._tables:
             return None
         self._push()
         lists, self._lists = self._lists, []
-        return lambda: self._end_cell(lists)
+        return lambda: self._end_cell(node, lists)
 
-    def _end_cell(self, lists: list[int]) -> None:
+    def _end_cell(self, node: Any, lists: list[int]) -> None:
         self._lists = lists
-        self._tables[-1].add(self._pop())
+        self._tables[-1].add(self._pop(), _number(node.getattr("colspan")), _number(node.getattr("rowspan")))
 
     def _link(self, node: Any, tag: str) -> Callable[[], None] | None:
         href = node.getattr("href")
@@ -280,10 +289,16 @@ class _Walker:
     def _end_link(self) -> None:
         if self._anchor is not None:
             url, words = self._anchor
-            wording = title_line("".join(words), 120)
-            if not self.seen.links.get(url):
-                self.seen.links[url] = wording
+            found = Link(title_line("".join(words), 120), self._place())
+            known = self.seen.links.setdefault(url, found)
+            if known is not found:
+                self.seen.links[url] = Link(known.wording or found.wording, max(known.place, found.place))
             self._anchor = None
+
+    def _place(self) -> Place:
+        if self._depths[Place.CHROME]:
+            return Place.CHROME
+        return Place.MAIN if self._depths[Place.MAIN] else Place.BODY
 
     def _image(self, node: Any, tag: str) -> None:
         alt = title_line(node.getattr("alt") or "", 500)
@@ -302,6 +317,7 @@ class _Walker:
 _Handler = Callable[[_Walker, Any, str], "Callable[[], None] | None"]
 _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(_PARAGRAPHS, _Walker._paragraph),
+    **dict.fromkeys(_CHROME | _MAIN, _Walker._region),
     **dict.fromkeys(_LINES, _Walker._line),
     **dict.fromkeys(_HEADINGS, _Walker._heading),
     "ul": _Walker._list,
@@ -315,6 +331,7 @@ _HANDLERS: dict[str, _Handler] = {
     "xmp": _Walker._code,
     "blockquote": _Walker._quote,
     "table": _Walker._table,
+    "caption": _Walker._caption,
     "tr": _Walker._row,
     "td": _Walker._cell,
     "th": _Walker._cell,

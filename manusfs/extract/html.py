@@ -16,8 +16,11 @@ from resiliparse.parse.html import HTMLTree
 
 from manusfs.extract.charset import decode
 from manusfs.extract.coverage import lacks
-from manusfs.extract.dom import Seen, walk
+from manusfs.extract.dom import walk
 from manusfs.extract.job import Job, Page, plain_view
+from manusfs.extract.links import with_all_links, with_lost_links
+from manusfs.extract.marks import Marks
+from manusfs.extract.seen import Seen
 from manusfs.extract.strip import strip_tags, without_tag_soup
 from manusfs.extract.text import markdown_outline
 from manusfs.extract.worker import TimeUp, time_limit
@@ -30,7 +33,6 @@ _READING_CHARS = 2_000_000
 """trafilatura needs 2 s for 2 MB, 10 s for 5 MB, 137 s for 22 MB."""
 _DEEPEST = 200
 """libxml2 drops what is nested deeper than 255 levels, and main-content heuristics hang on it."""
-_LINKS = 500
 _SHORT = 200
 
 
@@ -51,7 +53,7 @@ class Html:
         if not seen.text.strip():
             yield _almost_empty(source, known)
             return
-        whole = replace(known, text=_with_links(seen), extractor=_name("resiliparse"))
+        whole = replace(known, text=with_all_links(seen), extractor=_name("resiliparse"))
         whole = replace(whole, outline=markdown_outline(whole.text))
         yield replace(whole, notes=(*whole.notes, _ALL))
         yield _read(source, tree, seen, job, known, whole)
@@ -84,25 +86,13 @@ def _almost_empty(source: str, known: Extracted) -> Extracted:
 
 
 def _read(source: str, tree: Any, seen: Seen, job: Job, known: Extracted, whole: Extracted) -> Extracted:
-    reading, trouble = "", ""
-    blocks = {} if seen.depth > _DEEPEST else _prepare(tree, seen)
-    page = "" if seen.depth > _DEEPEST else tree.document.html
-    if seen.depth > _DEEPEST:
-        trouble = f"nested {seen.depth} levels deep: the text is everything visible, menus too"
-    elif len(page) > _READING_CHARS:
-        trouble = f"larger than {_READING_CHARS} characters: the reading view is a rough one"
-    else:
-        reading, trouble = _main_content(page, job, blocks)
-    name = _name("trafilatura")
-    if seen.depth <= _DEEPEST and len(reading) < _SHORT and len(seen.text) > 5 * _SHORT:
-        rough = _rough(source, job)
-        if len(rough) > 2 * len(reading):
-            reading, name = rough, _name("resiliparse")
+    reading, trouble, name = _reading(source, tree, seen, job)
     notes = (*known.notes, trouble) if trouble else known.notes
     if not reading.strip():
         return replace(whole, notes=notes if trouble else (*notes, _ALL))
-    text = reading.strip("\n") + "\n"
-    missing = lacks(text, seen.text, seen.rows, [block for _, block in seen.code], _wanted(seen))
+    body = reading.strip("\n")
+    text, unlisted = with_lost_links(body, seen)
+    missing = lacks(body, seen, unlisted)
     full = None
     if missing:
         full = whole.text
@@ -110,25 +100,33 @@ def _read(source: str, tree: Any, seen: Seen, job: Job, known: Extracted, whole:
     return replace(known, text=text, full=full, extractor=name, notes=notes, outline=markdown_outline(text))
 
 
-def _prepare(tree: Any, seen: Seen) -> dict[str, str]:
-    """Make `tree` fit for trafilatura: hidden parts gone, links absolute, code blocks replaced by marks.
+def _reading(source: str, tree: Any, seen: Seen, job: Job) -> tuple[str, str, str]:
+    """Return the reading view, what went wrong if anything did, and what made it."""
+    if seen.depth > _DEEPEST:
+        return "", f"nested {seen.depth} levels deep: the text is everything visible, menus too", ""
+    marks = _prepare(source, tree, seen)
+    page = tree.document.html
+    if len(page) > _READING_CHARS:
+        reading, trouble = "", f"larger than {_READING_CHARS} characters: the reading view is a rough one"
+    else:
+        reading, trouble = _main_content(page, job, marks)
+    if len(reading) < _SHORT and len(seen.text) > 5 * _SHORT:
+        rough = _rough(source, job)
+        if len(rough) > 2 * len(reading):
+            return rough, trouble, _name("resiliparse")
+    return reading, trouble, _name("trafilatura")
 
-    trafilatura turns code blocks into inline code and loses their indentation. A mark is as long as the code,
-    since its heuristics weigh paragraphs by length.
-    """
+
+def _prepare(source: str, tree: Any, seen: Seen) -> Marks:
+    """Make `tree` fit for trafilatura: hidden parts gone, links absolute, marks for what it would take apart."""
     for node in seen.hidden:
         node.decompose()
     for node, url in seen.anchors:
         node.setattr("href", url)
-    blocks: dict[str, str] = {}
-    for number, (node, block) in enumerate(seen.code):
-        mark = f"CODEMARK{number}X"
-        node.text = f"{mark} {'code ' * min(len(block.split()), 200)}ENDMARK{number}X"
-        blocks[mark] = block
-    return blocks
+    return Marks(tree, source, seen)
 
 
-def _main_content(page: str, job: Job, blocks: dict[str, str]) -> tuple[str, str]:
+def _main_content(page: str, job: Job, marks: Marks) -> tuple[str, str]:
     """Return the reading view and what went wrong, if anything did."""
     parser = lxml.html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True)
     try:
@@ -139,17 +137,7 @@ def _main_content(page: str, job: Job, blocks: dict[str, str]) -> tuple[str, str
         return "", "the reading view took too long to make"
     except Exception as error:  # noqa: BLE001 - whatever a heuristic trips over, the rest of the page is still there
         return "", f"the reading view could not be made: {type(error).__name__}"
-    return _with_code(plain_view(text), blocks), ""
-
-
-_MARK = re.compile(r"[ \t]*`{0,3}\s*(CODEMARK(\d+)X)\s(?:code\s+)*ENDMARK\2X\s*?`{0,3}")
-
-
-def _with_code(text: str, blocks: dict[str, str]) -> str:
-    def back(match: re.Match[str]) -> str:
-        return f"\n\n{blocks.get(match[1], '')}\n\n"
-
-    return re.sub(r"\n{3,}(?=```)|(?<=```)\n{3,}", "\n\n", _MARK.sub(back, text)).strip("\n")
+    return marks.replaced(plain_view(text)), ""
 
 
 def _rough(source: str, job: Job) -> str:
@@ -159,25 +147,6 @@ def _rough(source: str, job: Job) -> str:
     except (TimeUp, Exception):  # noqa: BLE001 - as for the reading view
         return ""
     return plain_view(text).strip()
-
-
-def _wanted(seen: Seen) -> list[str]:
-    return [url for url, wording in seen.links.items() if wording]
-
-
-def _with_links(seen: Seen) -> str:
-    """Return the whole text and, after it, where its links lead: up to 500, in page order."""
-    links = [(url, wording) for url, wording in seen.links.items() if wording]
-    if not links:
-        return seen.text + "\n"
-    lines = [f"- [{wording.replace('[', '(').replace(']', ')')}]({_target(url)})" for url, wording in links[:_LINKS]]
-    more = [f"- … and {len(links) - _LINKS} more links in the raw page"] if len(links) > _LINKS else []
-    return "\n".join([seen.text, "", "## Links", "", *lines, *more]) + "\n"
-
-
-def _target(url: str) -> str:
-    url = plain_view(url).replace("\n", "").replace("\t", "")
-    return f"<{url}>" if re.search(r"[\s()<>]", url) else url
 
 
 @cache

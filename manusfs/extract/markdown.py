@@ -10,6 +10,9 @@ __all__ = ["Buffer", "Table"]
 
 _CELL_CHARS = 500
 """A table with a longer cell is taken for layout: its cells are written as paragraphs."""
+_MOST_SPAN = 100
+_MOST_FILLED = 50_000
+"""A table of cells that span a hundred others would take more memory than the page."""
 
 
 class Buffer:
@@ -65,19 +68,48 @@ class Buffer:
 
 @dataclass(slots=True)
 class Table:
-    """A table under construction: rows of cell texts."""
+    """A table under construction: rows of cell texts, each under its own column whatever cells span."""
 
     rows: list[list[str]] = field(default_factory=list)
+    caption: str = ""
     layout: bool = False
     """True if cells hold what a Markdown table can't: blocks, other tables, long text."""
+    _hanging: dict[int, int] = field(default_factory=dict)
+    """Columns into which a cell from above reaches down, each with the last row that it reaches."""
+    _filled: int = 0
 
-    def add(self, cell: Buffer) -> None:
-        """Add a cell to the row that was begun last."""
+    def row(self) -> None:
+        """Begin a row."""
+        self.rows.append([])
+        self._fill()
+
+    def add(self, cell: Buffer, columns: int = 1, rows: int = 1) -> None:
+        """Add a cell that spans `columns` and `rows` to the row that was begun last."""
         text = cell.text()
         if not self.rows:
-            self.rows.append([])
-        self.rows[-1].append(text)
+            self.row()
+        row = self.rows[-1]
+        if rows > 1:
+            last = len(self.rows) - 2 + min(rows, _MOST_SPAN)
+            self._hanging.update((len(row) + right, last) for right in range(max(1, min(columns, _MOST_SPAN))))
+        row.append(text)
+        for _ in range(min(columns, _MOST_SPAN) - 1):
+            self._empty_cell()
+        self._fill()
         self.layout = self.layout or bool(cell.blocks) or len(text) > _CELL_CHARS
+
+    def _fill(self) -> None:
+        """Step over the columns that cells from above take."""
+        row, number = self.rows[-1], len(self.rows) - 1
+        while self._hanging.get(len(row), -1) >= number and self._empty_cell():
+            pass
+
+    def _empty_cell(self) -> bool:
+        self._filled += 1
+        if self._filled > _MOST_FILLED:
+            return False
+        self.rows[-1].append("")
+        return True
 
     @property
     def is_data(self) -> bool:
@@ -88,11 +120,11 @@ class Table:
         """Return the table as Markdown; one that serves layout as paragraphs, short cells of a row in one line."""
         rows = [row for row in self.rows if any(row)]
         if not self.is_data:
-            return "\n\n".join(_paragraphs(row) for row in rows)
+            return "\n\n".join(filter(None, (self.caption, *map(_paragraphs, rows))))
         width = max((len(row) for row in rows), default=0)
-        lines = []
+        lines = [self.caption, ""] if self.caption else []
         for number, row in enumerate(rows):
-            cells = [" ".join(cell.split()).replace("|", "\\|") for cell in row] + [""] * (width - len(row))
+            cells = [" ".join(cell.split()).replace("|", "\\|") for cell in row]
             lines.append("| " + " | ".join(cells) + " |")
             if number == 0:
                 lines.append("|" + "---|" * width)

@@ -1,0 +1,49 @@
+"""Code and tables of a page, kept as they are through an extractor that would take them apart."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from manusfs.extract.seen import Seen
+
+__all__ = ["Marks"]
+
+_WORDS = 400
+
+
+class Marks:
+    """Marks in a page's tree for its code blocks and data tables, and what each stands for.
+
+    trafilatura turns code blocks into inline code and loses their indentation, loses rows of tables and takes a
+    caption for a row. A mark holds the words of its block, since main-content heuristics weigh paragraphs by length
+    and wording.
+    """
+
+    def __init__(self, tree: Any, source: str, seen: Seen) -> None:
+        """Put marks into `tree`, which was parsed from `source`; `seen` is what a walk over it found."""
+        self._name = next(name for number in range(1_000_000) if (name := f"QBLOCK{number}Z") not in source)
+        self._blocks: list[str] = []
+        for node, block in seen.code:
+            node.text = self._mark(block)
+        for node, block in seen.tables:
+            if node.parent is not None:
+                paragraph = tree.create_element("p")
+                paragraph.text = self._mark(block)
+                node.parent.replace_child(paragraph, node)
+
+    def _mark(self, block: str) -> str:
+        words = re.findall(r"\w+", block)[:_WORDS]
+        number = len(self._blocks)
+        self._blocks.append(block)
+        return f"{self._name}{number}N {' '.join(words)} {self._name}{number}E"
+
+    def replaced(self, text: str) -> str:
+        """Return `text` with every mark replaced by its block."""
+        if self._name not in text:
+            return text
+        name = re.escape(self._name)
+        pattern = rf"[ \t]*`{{0,3}}\s*{name}(\d+)N\s[^`]*?{name}\1E\s*?`{{0,3}}"
+        text = re.sub(pattern, lambda match: f"\n\n{self._blocks[int(match[1])]}\n\n", text)
+        text = re.sub(rf"{name}\d+[NE]", "", text)
+        return re.sub(r"\n{3,}(?=```|\|)|(?<=```)\n{3,}|(?<=\|)\n{3,}", "\n\n", text).strip("\n")
