@@ -100,7 +100,7 @@ class AnthropicModel:
                 wait_s = self._wait_s(failed, asked_s, attempt)
                 if wait_s is None:
                     raise failed from error
-                tell(Delta("restart", f"{failed}; trying again in {wait_s:.1f} s"))
+                tell(Delta("restart", f"{_short(failed)}; trying again in {wait_s:.1f} s"))
             time.sleep(wait_s)
         raise AssertionError("the last attempt returns or raises")
 
@@ -202,6 +202,11 @@ def _events(stream: Any) -> Iterator[dict[str, Any]]:
                 yield event
     except ValueError as error:
         raise BrokenStream(f"an event that can't be read: {error}") from error
+
+
+def _short(failed: ModelError) -> str:
+    """Return why an attempt failed, for a line that a person watches."""
+    return f"HTTP {failed.status} {failed.kind}" if failed.status else failed.kind.replace("_", " ")
 
 
 def _ignore(delta: Delta) -> None:

@@ -46,9 +46,11 @@ class Signer:
 
     def check(self, body: Json, card: Card, account: str) -> tuple[Any, str]:
         """Return the running hash at the end of the messages and the last signature; refuse what does not belong."""
-        running, last = self.prefix(body), ""
+        running, last, role = self.prefix(body), "", ""
         for index, message in enumerate(body["messages"]):
-            running.update(message["role"].encode())
+            if message["role"] != role:  # neighbours of one role are one turn, however they are sent
+                role = message["role"]
+                running.update(role.encode())
             blocks = content_of(message)
             if last and not _thinks(blocks) and self._key_of(blocks) in self._thought:
                 raise bad(f"messages.{index}", "thinking blocks of this turn are missing, but earlier ones are there")
@@ -63,7 +65,8 @@ class Signer:
     def sign(self, content: list[Json], body: Json, running: Any, last: str, account: str) -> list[Json]:
         """Return `content`, the answer to `body`, with every thinking block signed."""
         running, signed = running.copy(), list[Json]()
-        running.update(b"assistant")
+        if body["messages"][-1]["role"] != "assistant":
+            running.update(b"assistant")
         display = (body.get("thinking") or {}).get("display") or "omitted"
         for block in content:
             if block["type"] in _THOUGHTS:

@@ -22,7 +22,8 @@ _READ = re.compile(r"<read ref=\"(obs:[0-9a-f]+)\"([^>]*)>\n(.*?)\n?</read>", re
 _HIT = re.compile(r"<hit ref=\"(obs:[0-9a-f]+)@(\d+)-(\d+)\"")
 _FOLDED = re.compile(r"<folded ref=\"(obs:[0-9a-f]+)[^\"]*\" url=\"([^\"]*)\"")
 _ATTRIBUTE = re.compile(r"([a-z0-9]+)=\"([^\"]*)\"")
-_TASK = re.compile(r"<user_message>\n(.*?)\n</user_message>", re.DOTALL)
+_TASK = re.compile(r"<user_message[^>]*>\n(.*?)\n</user_message>", re.DOTALL)
+_SOURCES = "The user named these sources"
 _URL = re.compile(r"https?://[^\s<>\"')\]]+")
 _SENTENCE = re.compile(r"[^.!?。！？\n]+(?:[.!?](?=\s|$)|[。！？]|\.(?=\S)|[!?](?=\S))*", re.M)
 _WORD = re.compile(r"[\w-]+")
@@ -40,6 +41,8 @@ class View:
     """What the request shows."""
 
     task: str = ""
+    resumed: bool = False
+    """True in a later epoch: what was fetched is in the workspace, though little of it is in sight."""
     urls: list[str] = field(default_factory=list)
     found_urls: list[str] = field(default_factory=list)
     about: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -99,9 +102,11 @@ def _texts(block: Any) -> Iterator[str]:
 
 def _take(view: View, text: str, call: Json | None) -> None:
     if call is None:
-        tasks = _TASK.findall(text)
+        said = _TASK.findall(text)
+        tasks = [words for words in said if not words.startswith(_SOURCES)]
         view.task = tasks[-1] if tasks else view.task
-        if tasks or text.startswith("The user named these sources"):
+        view.resumed = view.resumed or "<ledger " in text
+        if said or text.startswith(_SOURCES):
             view.urls += [html.unescape(url).rstrip(".,;:?!") for url in _URL.findall(text)]
     for ref, raw, inner in _OBSERVATION.findall(text):
         known = {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(raw)}
@@ -128,10 +133,12 @@ def _steps(view: View, offered: dict[str, Json]) -> Iterator[tuple[str, list[tup
     wanted = [url for url in view.urls if url not in stored and url.split("#")[0] not in stored][:MOST_FETCHES]
     first = [("todo", {"items": ["fetch and look through the sources", "read what matters", "answer with quotes"]})]
     fetches = [("web_fetch", _fitting(offered, "web_fetch", url=url, find=questions[0])) for url in wanted]
-    if not view.names:
+    if view.resumed:
+        fetches = []
+    elif not view.names:
         yield "I shall make a plan and get the sources.", first + fetches
     yield "Some sources are still missing.", fetches
-    if not view.urls and not view.about:
+    if not view.urls and not view.about and not view.resumed:
         yield "I have no source yet and ask the web.", [("web_search", {"query": _query(view.task)})]
     if not view.urls and view.found_urls:
         found = [url for url in dict.fromkeys(view.found_urls) if url not in stored][:3]
@@ -147,9 +154,9 @@ def _steps(view: View, offered: dict[str, Json]) -> Iterator[tuple[str, list[tup
 def _reads(view: View, questions: list[str]) -> list[tuple[str, Json]]:
     plan: dict[str, tuple[str, Json]] = {}
     for text in questions:
-        hits = view.hits.get(_query(text), [])
-        unread = [hit for hit in hits if not _covered(view, *hit)][:READS]
-        for ref, start, _ in unread if len(hits) == len(unread) or not _best(view, text) else []:
+        best = _best(view, text)
+        unread = [hit for hit in view.hits.get(_query(text), [])[:READS] if not _covered(view, *hit)]
+        for ref, start, _ in unread if best is None or best[0] < 0.99 else []:
             step = ("read", {"ref": ref, "offset": max(0, start - 200), "limit": 2_000})
             plan[_key(*step)] = step
     if not view.hits or not any(view.hits.values()):
@@ -190,7 +197,12 @@ def _slug(text: str) -> str:
 
 def _score(words: list[str], sentence: str) -> float:
     low = sentence.lower()
-    return sum(1.0 for word in words if word[: max(4, len(word) - 2)] in low) / max(1, len(words))
+    return sum(1.0 for word in words if _stem(word) in low) / max(1, len(words))
+
+
+def _stem(word: str) -> str:
+    """Return what of `word` must stand in a text: all of a name with digits, else it without its ending."""
+    return word if any(c.isdigit() for c in word) else word[: max(4, len(word) - 2)]
 
 
 def _best(view: View, question: str) -> tuple[float, str, int, int, str] | None:
