@@ -28,14 +28,14 @@ class Known:
     kind: str = ""
     source: str = ""
     title: str = ""
-    size: int = 0
-    """Bytes of the reading view."""
+    size: int | None = None
+    """Bytes of the reading view; None when the event does not tell."""
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Known:
         """Return what an observation event tells."""
         source = data.get("source") or data.get("url") or ""
-        return cls(data["id"], data.get("kind") or "", source, data.get("title") or "", data.get("bytes") or 0)
+        return cls(data["id"], data.get("kind") or "", source, data.get("title") or "", data.get("bytes"))
 
     @property
     def where(self) -> str:
@@ -89,7 +89,8 @@ class Sightings:
         spans = self.spans.get(id, ())
         read = " ".join(map(str, spans[:_SPANS])) + (" …" if len(spans) > _SPANS else "")
         state = f"read {read}" if spans else "not read"
-        return f'{id} {escape.field(known.where, _WHERE_CHARS)} "{title}" {_short(known.size)} {state}'
+        size = "" if known.size is None else f" {_short(known.size)}"
+        return f'{id} {escape.field(known.where, _WHERE_CHARS)} "{title}"{size} {state}'
 
     def copy(self) -> Sightings:
         """Return a copy whose growth this one does not see."""
@@ -128,7 +129,7 @@ class Ledger:
         places = " · ".join(f"{escape.field(place, _WHERE_CHARS)} {count}" for place, count in counts[:_PLACES])
         rest = sum(count for _, count in counts[_PLACES:])
         places += f" · {rest} elsewhere" if rest else ""
-        return cls(form, first, last, tuple(latest.values()), len(ids), sum(item.size for item in known), places)
+        return cls(form, first, last, tuple(latest.values()), len(ids), sum(item.size or 0 for item in known), places)
 
     def full_text(self, session: str) -> str:
         """Return the whole `<ledger>` element."""
