@@ -20,9 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from manusfs.memory.search import Search
+from manusfs.memory.search.query import parse
+from manusfs.memory.search.rank import ranked
 from manusfs.memory.search.reindex import texts_of
-from manusfs.records import Source, Span, parse_ref
-from manusfs.store import Draft, Index, Observations
+from manusfs.records import ObsRef, Source, Span, parse_ref
+from manusfs.store import Draft, Index, Observations, index_find
 from manusfs.workspace import Folder
 
 AT = (5, 10, 20)
@@ -46,11 +48,22 @@ class Place:
                 Draft(Source.user(f"{name}-{at + n}"), text.encode(), "txt", {"text": text.encode()})
                 for n, text in enumerate(texts[at : at + 50])
             ]
-            for draft, done in zip(drafts, self.observations.commit([self.observations.stage(d) for d in drafts]), strict=True):
+            committed = self.observations.commit([self.observations.stage(draft) for draft in drafts])
+            for draft, done in zip(drafts, committed, strict=True):
                 self.search.add(done.meta, 1, draft.texts)
                 ids.append(done.meta.id)
         self.index.flush()
         return ids
+
+    def spans(self, numbers: list[int]) -> list[Span]:
+        """Return where chunks stand, in their order."""
+        found = []
+        segments = index_find.segments(self.index, numbers)
+        for number in numbers:
+            segment = segments[number]
+            start = segment.start + sum(segment.lengths[: number - segment.first])
+            found.append(Span(start, start + segment.lengths[number - segment.first]))
+        return found
 
     def index_bytes(self) -> int:
         """Return the size of the index after its journal is folded in."""
@@ -87,10 +100,12 @@ def dialogue(conversation: dict[str, Any]) -> tuple[str, dict[str, Span]]:
 
 
 def locomo(path: str) -> dict[str, Any]:
-    """Return the mean recall of evidence turns: a turn is found when the middle of it stands in a hit's span."""
-    total = {at: 0.0 for at in AT}
+    """Return the mean recall of evidence turns, of hits, of ranked passages and of a plain OR of all words.
+
+    A turn is found when its middle stands in the span of a hit or passage.
+    """
+    total = {name: dict.fromkeys(AT, 0.0) for name in ("hits", "passages", "plain OR")}
     questions = empty = 0
-    text_bytes = index_bytes = 0
     spent = 0.0
     for item in load(path):
         text, spans = dialogue(item["conversation"])
@@ -106,14 +121,23 @@ def locomo(path: str) -> dict[str, Any]:
                 spent += time.process_time() - started
                 questions += 1
                 empty += not hits
-                found = [parse_ref(hit.ref).span for hit in hits]
-                for at in AT:
-                    held = sum(any(s.start <= (w.start + w.end) // 2 < s.end for s in found[:at]) for w in wanted)
-                    total[at] += held / len(wanted)
-            text_bytes += len(text.encode())
-            index_bytes += place.index_bytes()
-    result = {f"R@{at}": round(total[at] / questions, 4) for at in AT}
-    return result | {"questions": questions, "empty": empty, "ms": round(1000 * spent / questions, 2)}
+                refs = [parse_ref(hit.ref) for hit in hits]
+                _score(total["hits"], [ref.span for ref in refs if isinstance(ref, ObsRef) and ref.span], wanted)
+                order, _ = ranked(place.index, parse(question["question"]), 400)
+                _score(total["passages"], place.spans([number for number, _ in order[: max(AT)]]), wanted)
+                words = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", question["question"].lower()))
+                plain = index_find.matches(place.index, words, max(AT))
+                _score(total["plain OR"], place.spans([number for number, _ in plain]), wanted)
+    result: dict[str, Any] = {
+        f"{name} R@{at}": round(value / questions, 4) for name, by in total.items() for at, value in by.items()
+    }
+    return result | {"questions": questions, "empty": empty, "ms/search": round(1000 * spent / questions, 2)}
+
+
+def _score(total: dict[int, float], found: list[Span], wanted: list[Span]) -> None:
+    for at in AT:
+        held = sum(any(s.start <= (w.start + w.end) // 2 < s.end for s in found[:at]) for w in wanted)
+        total[at] += held / len(wanted)
 
 
 def evidence(question: dict[str, Any]) -> Iterator[str]:
@@ -129,7 +153,7 @@ def chinese(path: str) -> dict[str, Any]:
         place = Place(Path(base) / "w")
         ids = place.add("news", data["docs"])
         number = {id: at for at, id in enumerate(ids)}
-        total = {at: 0.0 for at in AT}
+        total = dict.fromkeys(AT, 0.0)
         for question in data["qa"]:
             hits = place.search.search(question["question"], limit=60)
             found = list(dict.fromkeys(number[hit.ref[4:].split("@")[0].split("/")[0]] for hit in hits))
@@ -162,9 +186,7 @@ def throughput(texts: list[str]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as base:
         place = Place(Path(base) / "w")
         drafts = [Draft(Source.user(f"t{n}"), t.encode(), "txt", {"text": t.encode()}) for n, t in enumerate(texts)]
-        metas = [
-            (draft.meta(draft.files()[0]).with_(id=f"{n:012x}"), draft.texts) for n, draft in enumerate(drafts)
-        ]
+        metas = [(draft.meta(draft.files()[0]).with_(id=f"{n:012x}"), draft.texts) for n, draft in enumerate(drafts)]
         started = time.process_time()
         for meta, bodies in metas:
             place.search.add(meta, 1, bodies)
@@ -242,7 +264,7 @@ def main() -> None:
     for name, values in results.items():
         print(name)
         for key, value in values.items():
-            print(f"  {key:<12} {value}")
+            print(f"  {key:<16} {value}")
     if options.out:
         Path(options.out).write_text(json.dumps(results, indent=2) + "\n", "utf-8")
 

@@ -187,8 +187,9 @@ class Index:
         return [row for row in (checked(ObservationRow, values) for values in rows) if row is not None]
 
     def known_ids(self) -> set[str]:
-        """Return the ids of all rows that pass their check."""
-        return {row.id for row in self.observations()}
+        """Return the ids of all observations whose row passes its check and whose text, if any, is indexed."""
+        with_text = {owner for (owner,) in self.select("SELECT DISTINCT owner FROM chunks")}
+        return {row.id for row in self.observations() if not row.text_bytes or f"obs:{row.id}" in with_text}
 
     def missing(self, ids: Iterable[str]) -> list[str]:
         """Return those of `ids` that the index has no sound row of, in their order."""

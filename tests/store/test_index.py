@@ -114,8 +114,8 @@ def test_an_older_order_never_replaces_a_newer_one(index: Index) -> None:
 
 def test_a_row_with_a_flipped_bit_is_no_row(folder: Folder, index: Index) -> None:
     """SQLite's own checks pass a changed letter; the row's checksum does not (case d03)."""
-    index.add_observation(meta(), 1)
-    index.add_observation(meta("b" * 12, "https://example.org/b"), 2)
+    index.add_observation(meta(), 1, [text("obs:3f9c21ab77de", "words")])
+    index.add_observation(meta("b" * 12, "https://example.org/b"), 2, [text(f"obs:{'b' * 12}", "words")])
     index.close()
     data = path(folder).read_bytes()
     assert data.count(b"A title") == 2
@@ -123,6 +123,14 @@ def test_a_row_with_a_flipped_bit_is_no_row(folder: Folder, index: Index) -> Non
     known = index.known_ids()
     assert len(known) == 1
     assert index.missing(["3f9c21ab77de", "b" * 12]) == sorted({"3f9c21ab77de", "b" * 12} - known)
+
+
+def test_an_observation_whose_text_is_not_indexed_is_missing(index: Index) -> None:
+    """One that was seen again before its text was indexed: the row alone must not hide that."""
+    index.add_observation(meta(), 1)
+    assert index.missing(["3f9c21ab77de"]) == ["3f9c21ab77de"]
+    index.add_observation(meta(), 1, [text("obs:3f9c21ab77de", "words")])
+    assert index.missing(["3f9c21ab77de"]) == []
 
 
 def test_a_path_that_leads_elsewhere_is_never_given(folder: Folder, index: Index) -> None:

@@ -1,4 +1,4 @@
-"""An index that is zeroed, cut, flipped, replaced or foreign: set aside and made anew, with nothing lost (d01 to d05)."""
+"""An index that is zeroed, cut, flipped, replaced or foreign: set aside and made anew (d01 to d05)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def _fill(index: Index) -> None:
         bodies = [" ".join(f"w{words.randrange(3000)}" for _ in range(60)) for _ in range(3)] + [f"number{number}"]
         lengths = [len(body) for body in bodies]
         id = f"obs:{number:012x}"
-        index.add_observation(_meta(number), number + 1, [Text(id, "text", lengths, bodies, [""] * 4, f"Page {number}")])
+        index.add_observation(
+            _meta(number), number + 1, [Text(id, "text", lengths, bodies, [""] * 4, f"Page {number}")]
+        )
     index.flush()
     index.rebuilt()
 
@@ -189,7 +191,7 @@ def test_an_index_that_another_process_replaced_is_opened_anew(folder: Folder) -
     mine, other = Index(folder), Index(folder)
     assert mine.locate(f"{1:012x}")
     other.reset()
-    other.add_observation(_meta(5), 500)
+    other.add_observation(_meta(5), 500, [Text(f"obs:{5:012x}", "text", [4], ["word"], [""])])
     other.flush()
     other.rebuilt()
     assert mine.known_ids() == {f"{5:012x}"}

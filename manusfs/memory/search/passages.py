@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterator
 
 from manusfs.memory.search.chunk import Chunk, chunks
 from manusfs.memory.search.fold import fold_plain
@@ -39,13 +41,10 @@ def passages(text: bytes | str, query: str, count: int, size: int) -> list[Span]
 
 
 def _scored(text: bytes, parts: list[Chunk], matcher: Matcher) -> dict[int, float]:
-    counts = {}
-    documents: Counter[int] = Counter()
-    for at, part in enumerate(parts):
-        found = matcher.counts(fold_plain(text[part.start : part.end].decode("utf-8", "replace")))
-        if found:
-            counts[at] = found
-            documents.update(found.keys())
+    counts: dict[int, Counter[int]] = {}
+    for at, term in _matches(text, parts, matcher):
+        counts.setdefault(at, Counter())[term] += 1
+    documents = Counter(term for found in counts.values() for term in found)
     own = {}
     for at, found in counts.items():
         own[at] = sum(
@@ -57,6 +56,18 @@ def _scored(text: bytes, parts: list[Chunk], matcher: Matcher) -> dict[int, floa
         at: score + sum(share * own.get(at - distance, 0.0) for distance, share in _NEIGHBOURS)
         for at, score in own.items()
     }
+
+
+def _matches(text: bytes, parts: list[Chunk], matcher: Matcher) -> Iterator[tuple[int, int]]:
+    """Yield the number of the passage and of the term of each match."""
+    if text.isascii():
+        starts = [part.start for part in parts]
+        for start, _, term in matcher.folded_spans(text.decode("ascii").lower()):
+            yield bisect_right(starts, start) - 1, term
+        return
+    for at, part in enumerate(parts):
+        folded = fold_plain(text[part.start : part.end].decode("utf-8", "replace"))
+        yield from ((at, term) for _, _, term in matcher.folded_spans(folded))
 
 
 def window(text: bytes, part: Chunk, matcher: Matcher, size: int) -> Span:

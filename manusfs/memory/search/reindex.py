@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -80,6 +80,8 @@ def refresh(folder: Folder, observations: Stored, index: Index, progress: Progre
     """Add what tree and transcripts have and the index has not, and what changed in notes; return the counts."""
     messages, orders = _add_sessions(folder, index)
     ids = index.missing(observations.ids())
+    if not orders.keys() >= set(ids):
+        orders = _orders(folder)
     unreadable = []
     for done, id in enumerate(ids, 1):
         try:
@@ -127,11 +129,22 @@ def refresh_sessions(folder: Folder, index: Index) -> int:
 
 def greatest_order(folder: Folder) -> int:
     """Return the greatest order that any transcript knows; 0 when there is none."""
-    orders = [0]
+    return max(_orders(folder).values(), default=0)
+
+
+def _orders(folder: Folder) -> dict[str, int]:
+    """Return the newest order of each observation that a transcript tells of."""
+    orders: dict[str, int] = {}
     for info in sessions(folder):
-        data = _transcript(folder, info.session, 0)
-        orders.extend(int(event.data.get("order", 0)) for event in scan(data).events if event.kind == "observation")
-    return max(orders)
+        _note_orders(scan(_transcript(folder, info.session, 0)).events, orders)
+    return orders
+
+
+def _note_orders(events: Iterable[Event], orders: dict[str, int]) -> None:
+    for event in events:
+        if event.kind == "observation":
+            id, order = str(event.data.get("id", "")), int(event.data.get("order", 0))
+            orders[id] = max(order, orders.get(id, 0))
 
 
 def _add_sessions(folder: Folder, index: Index) -> tuple[int, dict[str, int]]:
@@ -147,11 +160,9 @@ def _add_sessions(folder: Folder, index: Index) -> tuple[int, dict[str, int]]:
         if not data:
             continue
         found = scan(data)
+        _note_orders(found.events, orders)
         for event in found.events:
-            if event.kind == "observation":
-                id, order = str(event.data.get("id", "")), int(event.data.get("order", 0))
-                orders[id] = max(order, orders.get(id, 0))
-            elif event.kind == "message":
+            if event.kind == "message":
                 added += _add_message(index, entry.name, event)
         if found.events:
             index.add_session(_session_row(row, found.events, row.indexed_bytes + found.size))

@@ -39,7 +39,10 @@ class Search:
         index.recover_order = lambda: reindex.greatest_order(folder)
 
     def search(self, query: str, within: str | None = None, limit: int = 10, kinds: Sequence[str] = ()) -> Hits:
-        """Return up to `limit` passages that fit `query` best. Any text is a query; see docs/search.md for its syntax.
+        """Return up to `limit` passages that fit `query` best.
+
+        Any text is a query: words in any form, "phrases in quotes", -word, kind:web,
+        host:example.org, session:…, after:2026-01-31, before:…, within=ref.
 
         `within` is a ref, a path or a folder; `kinds` are those of `kind:`. An empty result has a `note` that says why.
         """

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from search_place import Place
 
+from manusfs.memory.search import reindex
 from manusfs.records import Event
 from manusfs.session import Transcript
 
@@ -53,6 +54,33 @@ def test_what_a_crash_kept_out_of_the_index_is_added_at_opening(place: Place, tm
     again = Place(tmp_path / "w", existing=True)
     assert sorted(again.texts("bridge")) == ["the new bridge", "the old bridge"]
     assert again.said == []
+    again.close()
+
+
+def test_a_text_that_was_seen_again_before_it_was_indexed_is_indexed(place: Place, tmp_path: Path) -> None:
+    """A crash before the rows were written, then the same page again: known, without its text at hand."""
+    meta = place.put("the old bridge", "a")
+    place.index.add_observation(meta, place.index.next_order())
+    place.close()
+    again = Place(tmp_path / "w", existing=True)
+    assert again.texts("bridge") == ["the old bridge"]
+    again.close()
+
+
+def test_a_missing_observation_gets_its_order_from_a_transcript_that_is_indexed_already(
+    place: Place, tmp_path: Path
+) -> None:
+    place.add("version one", url="https://example.org/")
+    late = place.put("version two", url="https://example.org/")
+    session = place.say("a question about the harbour")
+    with Transcript.open(place.folder, session, write=True) as transcript:
+        transcript.append([seen(place, late.id, 9)])
+    reindex.refresh_sessions(place.folder, place.index)
+    place.close()
+    again = Place(tmp_path / "w", existing=True)
+    again.search.refresh()
+    assert again.index.latest("https://example.org/") == late.id
+    assert again.index.next_order() == 10
     again.close()
 
 
