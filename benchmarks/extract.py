@@ -30,6 +30,7 @@ from _measure import Goal, parser, report
 from manusfs.extract import EXTRACTORS, Extractor, Job
 from manusfs.extract.collect import Collector
 
+_TARGET = re.compile(r"\]\((?:<[^>\n]*>|[^)\s]*)\)")
 URL = "http://example.test/"
 
 
@@ -71,7 +72,7 @@ def shingles(text: str) -> Counter[tuple[str, ...]]:
 def prose(view: str) -> str:
     """Return what a reading view says, without where its links lead and the list of links at its end."""
     body = view.rsplit("\n## Links\n", 1)[0]
-    return re.sub(r"\]\((?:<[^>\n]*>|[^)\s]*)\)", "]", body)
+    return _TARGET.sub("]", body)
 
 
 def facts(source: bytes) -> tuple[list[str], list[str]]:
@@ -101,7 +102,7 @@ def words_of(text: str) -> str:
 
 def kept(wanted: Iterable[str], text: str) -> int:
     """Return how many of the word runs stand in `text`."""
-    words = f" {words_of(prose(text) + text[len(prose(text)) :])} "
+    words = f" {words_of(_TARGET.sub(']', text))} "
     return sum(1 for one in wanted if f" {one} " in words)
 
 

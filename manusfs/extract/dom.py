@@ -247,7 +247,7 @@ class _Walker:
             self.buffer.block(text)
             self.buffer.blocks += 1
         if table.is_data:
-            if len(table.rows) > 1:
+            if len(table.rows) > 1 and not table.is_menu:
                 self.seen.tables.append((node, text))
             self.seen.rows += [" ".join(row) for row in table.rows if sum(map(bool, row)) > 1]
 
@@ -279,9 +279,12 @@ class _Walker:
         href = node.getattr("href")
         if not href:
             return None
+        if href.strip()[:1] == "#":
+            self.seen.anchors.append((node, ""))
+            return None
         url = _joined(self._base, href)
         self.seen.anchors.append((node, url))
-        if href.strip()[:1] == "#" or not re.match(r"https?:|[^:]*$|[^:/?#]*[/?#]", url, re.IGNORECASE):
+        if not re.match(r"https?:|[^:]*$|[^:/?#]*[/?#]", url, re.IGNORECASE):
             return None
         self._anchor = (url, [])
         return self._end_link
@@ -289,6 +292,8 @@ class _Walker:
     def _end_link(self) -> None:
         if self._anchor is not None:
             url, words = self._anchor
+            if self._tables:
+                self._tables[-1].link_chars += sum(map(len, words))
             found = Link(title_line("".join(words), 120), self._place())
             known = self.seen.links.setdefault(url, found)
             if known is not found:

@@ -122,7 +122,10 @@ def _prepare(source: str, tree: Any, seen: Seen) -> Marks:
     for node in seen.hidden:
         node.decompose()
     for node, url in seen.anchors:
-        node.setattr("href", url)
+        if url:
+            node.setattr("href", url)
+        else:
+            node.delattr("href")
     return Marks(tree, source, seen)
 
 

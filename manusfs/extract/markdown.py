@@ -74,6 +74,7 @@ class Table:
     caption: str = ""
     layout: bool = False
     """True if cells hold what a Markdown table can't: blocks, other tables, long text."""
+    link_chars: int = 0
     _hanging: dict[int, int] = field(default_factory=dict)
     """Columns into which a cell from above reaches down, each with the last row that it reaches."""
     _filled: int = 0
@@ -115,6 +116,11 @@ class Table:
     def is_data(self) -> bool:
         """True for a table of facts: two columns or more, cells that are plain text."""
         return not self.layout and max((len(row) for row in self.rows), default=0) > 1
+
+    @property
+    def is_menu(self) -> bool:
+        """True if the cells are mostly links."""
+        return 2 * self.link_chars > sum(len(cell) for row in self.rows for cell in row)
 
     def markdown(self) -> str:
         """Return the table as Markdown; one that serves layout as paragraphs, short cells of a row in one line."""

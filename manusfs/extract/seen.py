@@ -40,7 +40,7 @@ class Seen:
     tables: list[tuple[Any, str]] = field(default_factory=list)
     """The same of data tables."""
     anchors: list[tuple[Any, str]] = field(default_factory=list)
-    """Link elements and their absolute URLs."""
+    """Link elements and their absolute URLs, empty for places on the same page."""
     hidden: list[Any] = field(default_factory=list)
     hidden_chars: int = 0
     depth: int = 0
