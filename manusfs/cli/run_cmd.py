@@ -59,7 +59,7 @@ def limits(command: _F) -> _F:
 @limits
 @click.pass_context
 def run(context: click.Context, /, task: str, sources: tuple[str, ...], as_json: bool, **flags: Any) -> None:
-    """Work on TASK and write a cited report.
+    """Work on a task and write a cited report.
 
     Without a workspace here or above, one is made in a dated folder. "-" as a source, or as TASK, is standard input.
 
@@ -89,7 +89,9 @@ def run(context: click.Context, /, task: str, sources: tuple[str, ...], as_json:
 @limits
 @click.pass_context
 def resume(context: click.Context, /, session: str | None, message: str | None, as_json: bool, **flags: Any) -> None:
-    """Go on with a session: the latest, or SESSION, with MESSAGE if there is something to add.
+    """Go on with a session.
+
+    The latest, or SESSION, with MESSAGE if there is something to add.
 
     \b
     Examples:

@@ -21,7 +21,9 @@ __all__ = ["config", "init", "trust"]
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: path.")
 @click.pass_context
 def init(context: click.Context, directory: Path, as_json: bool) -> None:
-    """Make a workspace in DIRECTORY (default: here) and record it as yours.
+    """Make a workspace in a folder.
+
+    DIRECTORY (default: here) is recorded as yours: its AGENTS.md and settings count.
 
     \b
     Example:
@@ -46,9 +48,9 @@ def init(context: click.Context, directory: Path, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: path, settings, state.")
 @click.pass_context
 def trust(context: click.Context, yes: bool, as_json: bool) -> None:
-    """Approve this folder: its AGENTS.md counts as instructions, and its settings that widen access count.
+    """Approve the settings of a folder that is not yours.
 
-    What is approved is pinned by hash in your own configuration; a change there asks again.
+    Its AGENTS.md then counts as instructions, and its settings that widen access count. What is approved is pinned by hash in your own configuration; a change there asks again.
 
     \b
     Example:
@@ -77,7 +79,7 @@ def trust(context: click.Context, yes: bool, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a setting: name, value, origin.")
 @click.pass_context
 def config(context: click.Context, as_json: bool) -> None:
-    """Print each setting, its value, and where the value came from.
+    """Print each setting and where it came from.
 
     \b
     Example:

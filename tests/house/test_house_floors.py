@@ -34,7 +34,7 @@ DOORS = {
     "resiliparse": ("extract/",),
     "rich": ("cli/",),
     "snowballstemmer": ("models/offline/",),
-    "sqlite3": ("store/",),
+    "sqlite3": ("store/", "fetch/cache.py"),
     "sqlite_utils": ("store/",),
     "trafilatura": ("extract/",),
 }
