@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -25,7 +24,7 @@ def test_the_first_screen_has_the_two_commands() -> None:
 
 def test_the_library_example_runs_as_shown(tmp_path: Path) -> None:
     (code,) = _blocks("python")
-    os.symlink(ROOT / "examples", tmp_path / "examples")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "Ilse Varga" in done.stdout and "reports/" in done.stdout
