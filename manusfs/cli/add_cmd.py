@@ -10,9 +10,8 @@ from typing import Any
 import click
 
 from manusfs.cli.app import App
-from manusfs.cli.out import data, emit, human_bytes, say, talk
+from manusfs.cli.out import data, emit, human_bytes, line, say, talk
 from manusfs.errors import UsageError
-from manusfs.records import escape
 
 __all__ = ["add"]
 
@@ -55,7 +54,7 @@ def _tell(context: click.Context, added: Any, as_json: bool) -> int:
     elif added.error:
         say(f"Error: {added.source}: {added.error}" + (f" (kept as {added.ref})" if added.ref else ""))
     else:
-        title = escape.field(added.title or added.source, 70)
+        title = line(added.title or added.source, 70)
         data(f"{added.ref}  {added.status:<8} {human_bytes(added.bytes):>9}  {title}")
     return 1 if added.error else 0
 

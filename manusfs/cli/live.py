@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from manusfs.agent import AgentEvent
-from manusfs.cli.out import human_bytes, say
+from manusfs.cli.out import human_bytes, line, say
 from manusfs.records import escape
 
 __all__ = ["Live"]
@@ -65,7 +65,7 @@ class Live:
         # The answer goes to stdout when it is whole; here only the first line tells what the model is about.
         first = event.text.strip().splitlines()[0] if event.text.strip() else ""
         if self._status is not None and first:
-            self._status.update(escape.field(first, 80))
+            self._status.update(line(first, 80))
 
     def _on_restart(self, event: AgentEvent) -> None:
         self._line(f"the reply broke off ({event.text}); asking again")

@@ -9,9 +9,8 @@ from typing import Any
 import click
 
 from manusfs.cli.app import App
-from manusfs.cli.out import data, emit, human_bytes, talk
+from manusfs.cli.out import data, emit, human_bytes, line, talk
 from manusfs.errors import UsageError
-from manusfs.records import escape
 
 __all__ = ["ls", "note", "search"]
 
@@ -33,8 +32,8 @@ def ls(context: click.Context, kind: str, as_json: bool) -> None:
     with App(context).open() as workspace:
         lines = workspace.ls(kind)
     shown = _LINES[kind]
-    for line in lines:
-        record = line.to_json()
+    for entry in lines:
+        record = entry.to_json()
         if as_json:
             emit(record)
         else:
@@ -44,20 +43,20 @@ def ls(context: click.Context, kind: str, as_json: bool) -> None:
 
 
 def _observation(record: dict[str, Any]) -> str:
-    title = escape.field(record["title"] or record["url"] or record["source"], 60)
+    title = line(record["title"] or record["url"] or record["source"], 60)
     fault = f"  [{record['error']}]" if record["error"] else ""
     return f"{record['ref']}  {record['kind']:<4} {human_bytes(record['bytes']):>9}  {title}{fault}"
 
 
 def _file(record: dict[str, Any]) -> str:
-    title = escape.field(record["title"], 60)
+    title = line(record["title"], 60)
     return f"{record['modified']}  {human_bytes(record['bytes']):>9}  {record['path']}  {title}"
 
 
 def _session(record: dict[str, Any]) -> str:
     state = "ended" if record["ended"] else "open"
     purpose, turns = record["purpose"], record["turns"]
-    return f"{record['session']}  {purpose:<6} {state:<5} {turns:>4} turns  {escape.field(record['title'], 60)}"
+    return f"{record['session']}  {purpose:<6} {state:<5} {turns:>4} turns  {line(record['title'], 60)}"
 
 
 _LINES: dict[str, Callable[[dict[str, Any]], str]] = {
@@ -97,7 +96,7 @@ def search(context: click.Context, query: str, within: str | None, limit: int, a
         if as_json:
             emit(hit.to_json())
         else:
-            data(f"{hit.ref}  {escape.field(hit.title, 70)}  (lines {hit.line_start}-{hit.line_end})")
+            data(f"{hit.ref}  {line(hit.title, 70)}  (lines {hit.line_start}-{hit.line_end})")
             data("    " + " ".join(hit.snippet.split()))
     if not hits:
         talk(context, getattr(hits, "note", "") or "no hits")

@@ -11,7 +11,7 @@ import click
 
 from manusfs.records import escape
 
-__all__ = ["complain", "data", "emit", "human_bytes", "say", "talk"]
+__all__ = ["complain", "data", "emit", "human_bytes", "line", "say", "talk"]
 
 
 def data(text: str, *, newline: bool = True) -> None:
@@ -44,6 +44,12 @@ def complain(message: str, hint: str = "") -> None:
 
 def _colour() -> bool | None:
     return None if sys.stderr.isatty() else False
+
+
+def line(text: str, limit: int = 70) -> str:
+    """Return `text` as one line of at most `limit` characters, without controls."""
+    text = " ".join(escape.terminal(text).split())
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def human_bytes(size: int) -> str:

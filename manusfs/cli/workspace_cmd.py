@@ -50,7 +50,8 @@ def init(context: click.Context, directory: Path, as_json: bool) -> None:
 def trust(context: click.Context, yes: bool, as_json: bool) -> None:
     """Approve the settings of a folder that is not yours.
 
-    Its AGENTS.md then counts as instructions, and its settings that widen access count. What is approved is pinned by hash in your own configuration; a change there asks again.
+    Its AGENTS.md then counts as instructions, and its settings that widen access count. What is approved is pinned by
+    hash in your own configuration; a change there asks again.
 
     \b
     Example:

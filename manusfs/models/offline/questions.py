@@ -108,9 +108,9 @@ def _wants(text: str) -> Wants:
 
 
 def _leans(text: str, own: tuple[str, ...]) -> bool:
-    """Return True if the question needs the one before it: it is short, or it says "it", "they", "that"."""
+    """Return True if the question needs the one before it: it holds one term at most, or says "it", "they", "that"."""
     return (
-        len(own) <= 2
+        len(own) <= 1
         or re.search(r"\b(?:it|its|they|them|their|he|she|his|her|this|that|these|those)\b|它|他|她|其|那", text)
         is not None
     )

@@ -167,6 +167,11 @@ def _take_text(seen: Seen, text: str) -> None:
         _take_stub(seen, _read_attributes(raw), body)
     for raw, body in _READ.findall(text):
         _take_read(seen, _read_attributes(raw), body)
+    for raw, _ in _HIT.findall(text):
+        attributes = _read_attributes(raw)
+        ref = attributes.get("ref", "").partition("@")[0].removesuffix("/full")
+        if ref.startswith("obs:"):
+            seen.sources.setdefault(ref, Source(ref, url=attributes.get("url", ""), title=attributes.get("title", "")))
     for raw in _FOLDED.findall(text):
         attributes = _read_attributes(raw)
         ref = attributes.get("ref", "").partition("@")[0]
