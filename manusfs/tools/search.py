@@ -30,9 +30,12 @@ def search(env: ToolEnv, query: str, within: str | None = None, limit: int = 8) 
         raise ToolError("`query` is empty", hint="give some words to look for")
     if not 1 <= limit <= _MOST:
         raise ToolError(f"`limit` must be 1 to {_MOST}, not {limit}")
-    hits = env.workspace.search(query, within=within or None, limit=limit)
+    found = env.workspace.search(query, within=within or None, limit=min(_MOST, 3 * limit))
+    # What this session said itself repeats the words of its own plan; whoever wants it asks for session:ID.
+    own = "" if "session:" in query else f"msg:{env.session}:"
+    hits = [hit for hit in found if not own or not hit.ref.startswith(own)][:limit]
     head = f'<hits query="{escape.field(query, 200)}" total="{len(hits)}">'
-    note = escape.field(getattr(hits, "note", ""), 400)
+    note = escape.field(getattr(found, "note", ""), 400)
     if not hits:
         said = f"No hits. {note or 'Try fewer or other words, without `within`, or grep for a literal text.'}"
         return Shown((TextPart(f"{head}\n{said}\n</hits>"),))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from manusfs.models.offline.questions import Question, Wants
 from manusfs.models.offline.seen import Seen, Source, Text
 from manusfs.models.offline.sentences import Sentence, sentences
-from manusfs.models.offline.words import has_unspaced, terms
+from manusfs.models.offline.words import content_words, has_unspaced, terms
 
 __all__ = ["Evidence", "Quote", "Support"]
 
@@ -52,6 +52,7 @@ _NOISE = re.compile(
     r"terms of (?:use|service)|javascript|advertisement|share (?:on|this)|click here|read more)\b|©",
     re.IGNORECASE,
 )
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 NEAR_DUPLICATE = 0.85
 _TOPIC = 0.5
 _NEAR_BEST = 0.6
@@ -89,7 +90,7 @@ class Support:
     level: str
     """"high", "medium", "low" or "none"."""
     missing: tuple[str, ...]
-    """Terms of the question that stand in no quote."""
+    """Words of the question that stand in no quote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ class Evidence:
             for quote in kept
             for term in terms(f"{quote.sentence.text} {quote.sentence.heading} {quote.source.title}")
         }
-        missing = tuple(term for term in question.terms if term not in found)
+        missing = tuple(word for word in content_words(question.text) if not found & set(terms(word)))
         unseen = any(term not in self._idf for term in question.terms)
         return Support(question, tuple(kept), _level(kept, question.wants, unseen=unseen), missing)
 
@@ -188,6 +189,8 @@ class Evidence:
             score *= 0.4  # the title again
         if _NOISE.search(text) or text.endswith(("?", "？")) or text.count("](") > 2:
             score *= 0.5
+        if len(_LINK.sub("", text).strip(" *|-•")) < 0.3 * len(_LINK.sub(r"\1", text)):
+            score *= 0.3  # an entry of a menu
         return Quote(unit.source, unit.ref, unit.sentence, score, coverage, fits)
 
 

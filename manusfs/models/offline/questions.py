@@ -68,14 +68,14 @@ def split_task(task: str) -> tuple[Question, ...]:
     """Return the sub-questions of `task`, at most 8, in their order; one that is the whole task when it holds none."""
     pieces = _pieces(_URL.sub(" ", task))
     asked = [piece for piece in pieces if _asks(piece)] or pieces or [task.strip()]
-    first = content_terms(asked[0])
-    questions = []
+    questions: list[Question] = []
     for text in list(dict.fromkeys(asked))[:MOST_QUESTIONS]:
         own = tuple(content_terms(text))
-        around = tuple(term for term in first if term not in own) if _leans(text, own) else ()
+        # "it" may be what the question before is about, or what the whole task is about.
+        leant = f"{questions[-1].text} {asked[0]}" if questions and _leans(text, own) else ""
+        around = tuple(term for term in content_terms(leant) if term not in own)
         words = content_words(text)
-        if around:
-            words += [word for word in content_words(asked[0]) if word not in words]
+        words += [word for word in content_words(leant) if word not in words]
         questions.append(Question(text, _wants(text), own, around, " ".join(words[:24]) or text[:200]))
     return tuple(questions)
 

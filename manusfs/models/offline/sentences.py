@@ -81,7 +81,7 @@ def _is_rule(line: str) -> bool:
 
 
 def _units(paragraph: str, base: int, heading: str) -> Iterator[Sentence]:
-    if paragraph.lstrip().startswith("|"):
+    if paragraph.lstrip().startswith("|") and len(paragraph) <= MOST_CHARS:
         yield from _placed(paragraph, 0, len(paragraph), base, heading, row=True)
         return
     start = 0
@@ -102,7 +102,7 @@ def _placed(paragraph: str, start: int, end: int, base: int, heading: str, row: 
     marker = re.match(r"(?:[-*•>]\s+|\d{1,3}[.)]\s+)+", piece[left:])
     start += left + (marker.end() if marker else 0)
     piece = paragraph[start:end].rstrip()
-    if len(piece) > MOST_CHARS and not row:
+    if len(piece) > MOST_CHARS:
         for offset, part in _cut(piece):
             yield Sentence(part, base + len(paragraph[: start + offset].encode("utf-8")), heading)
     elif piece:
