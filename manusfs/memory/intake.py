@@ -30,8 +30,9 @@ from manusfs.records import (
 
 if TYPE_CHECKING:
     from manusfs.store import Draft, Index, Observations, Staged
+    from manusfs.workspace import Folder
 
-__all__ = ["Extractor", "Intake", "Status", "Taken", "utc_now"]
+__all__ = ["Extractor", "Intake", "Status", "Taken", "latest_by_source", "utc_now"]
 
 Status = Literal["new", "known", "changed", "error"]
 _THREADS = 4
@@ -50,6 +51,21 @@ class Extractor(Protocol):
 def utc_now() -> str:
     """Return the time as people read it in an observation's description."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def latest_by_source(folder: Folder) -> dict[str, str]:
+    """Return the newest good observation of each source, as the transcripts tell it."""
+    from manusfs.session import Transcript, sessions
+
+    found: dict[str, tuple[int, str]] = {}
+    for info in sessions(folder):
+        with Transcript.open(folder, info.session) as transcript:
+            for event in transcript.events:
+                if event.kind == "observation" and not event.data.get("is_error"):
+                    order, key = int(event.data.get("order", 0)), str(event.data.get("source", ""))
+                    if order >= found.get(key, (0, ""))[0]:
+                        found[key] = order, str(event.data.get("id", ""))
+    return {key: id for key, (_, id) in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +107,21 @@ class Intake:
         extractor: Extractor,
         limits: stubs.StubLimits | None = None,
         clock: Callable[[], str] = utc_now,
+        history: Callable[[], Mapping[str, str]] | None = None,
     ) -> None:
-        """`clock` gives the UTC time that is written beside an observation; nothing is ordered by it."""
+        """Take the parts of one workspace.
+
+        `clock` gives the UTC time that is written beside an observation; nothing is ordered by it. `history` gives
+        the latest observation of each source by the transcripts, asked while the index is not filled.
+        """
         self._observations = observations
         self._index = index
         self._extractor = extractor
         self._limits = limits or stubs.StubLimits()
         self._clock = clock
+        self._history = history
         self._ids: set[str] | None = None
+        self._newest: dict[str, str] | None = None
 
     def take(self, fetched: Sequence[Fetched], session: str, calls: Sequence[str]) -> list[Taken]:
         """Store `fetched`, made durable together, and return what each became, in the same order.
@@ -125,6 +148,9 @@ class Intake:
                     self._observations.discard(item.staged)
             raise
         order = self._index.next_order(len(items))
+        if self._newest is not None:
+            good = (done.meta for item, done in zip(items, committed, strict=True) if not _is_bad(item.fetched))
+            self._newest.update((meta.source.key, meta.id) for meta in good)
         taken: list[Taken] = []
         for item, done in zip(items, committed, strict=True):
             self._known_ids().add(done.meta.id)
@@ -163,11 +189,19 @@ class Intake:
         for one, call in zip(fetched, calls, strict=True):
             key, sha = one.source.key, sha256_hex(one.raw)
             if key not in newest:
-                newest[key] = self._index.latest(key) or ""
+                newest[key] = self._latest(key)
             items.append(_Item(one, call, sha, newest[key]))
             if not _is_bad(one):
                 newest[key] = observation_id(one.source, sha)
         return items
+
+    def _latest(self, key: str) -> str:
+        if self._history is None or not self._index.needs_rebuild:
+            self._newest = None
+            return self._index.latest(key) or ""
+        if self._newest is None:
+            self._newest = dict(self._history())
+        return self._newest.get(key, "")
 
     def _stage_all(self, items: Sequence[_Item], session: str) -> None:
         if len(items) == 1:

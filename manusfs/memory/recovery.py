@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from manusfs.errors import Damaged, ManusfsError, NotFound
 from manusfs.memory.reading import State
+from manusfs.memory.render import name_of
 from manusfs.records import Fetched, Meta, Source, observation_id, sha256_hex, valid_text
 from manusfs.workspace.lost import set_aside
 
@@ -109,7 +110,11 @@ class Recovery:
         url = meta.http.final_url if meta.http is not None else meta.source.url
         try:
             made = self._origin.extractor().extract(
-                raw, media_type=meta.media_type, charset=meta.charset, name="", source_url=url
+                raw,
+                media_type=meta.media_type,
+                charset=meta.charset,
+                name="" if meta.source.kind == "web" else name_of(meta.source),
+                source_url=url,
             )
         except ManusfsError:
             return None

@@ -63,11 +63,17 @@ class Resolver:
         observations: Observations,
         index: Index,
         recovery: Callable[[], Recovery] | None = None,
+        refresh: Callable[[], object] | None = None,
     ) -> None:
-        """`recovery` gives what is tried when a body is damaged or missing; without it, only the tree is."""
+        """Take the parts of one workspace.
+
+        `recovery` gives what is tried when a body is damaged or missing; without it, only the tree is. `refresh`
+        brings the index up to date before a URL is looked up in it.
+        """
         self._folder = folder
         self._observations = observations
         self._index = index
+        self._refresh = refresh
         self._make_recovery = recovery
 
     def parse(self, text: str) -> Ref:
@@ -190,6 +196,8 @@ class Resolver:
         return recovered.state in ("stored", "unchanged")
 
     def _newest(self, url: str) -> ObsRef:
+        if self._refresh is not None:
+            self._refresh()
         try:
             id = self._index.latest(Source.web(url).key)
         except ValueError as error:
@@ -222,16 +230,18 @@ class Resolver:
         from manusfs.session import Transcript, read_event
 
         render = Renderer(self._observations).text
-        if ref.last_seq is None:
-            event = read_event(self._folder, ref.session, ref.seq)
-            if ref.block is not None:
-                return block_text(event, ref.block, ref, render)
-            return event_text(event, render)
-        with Transcript.open(self._folder, ref.session) as transcript:
-            events = [event for event in transcript.events if ref.seq <= event.seq <= ref.last_seq]
-        if not events:
-            raise NotFound(f"{ref} holds no events", hint=f"`manusfs show {ref.session}` lists them")
-        return events_text(events, render)
+        try:
+            if ref.last_seq is None:
+                event = read_event(self._folder, ref.session, ref.seq)
+                return event_text(event, render) if ref.block is None else block_text(event, ref.block, ref, render)
+            with Transcript.open(self._folder, ref.session) as transcript:
+                events = [event for event in transcript.events if ref.seq <= event.seq <= ref.last_seq]
+            if events:
+                return events_text(events, render)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            # Whole by its checksum and still no event of ours: a stranger or a newer version wrote it.
+            raise Damaged(f"{ref} is no event that this version can read", hint="run `manusfs verify`") from error
+        raise NotFound(f"{ref} holds no events", hint=f"`manusfs show {ref.session}` lists them")
 
     def _file(self, path: str) -> bytes:
         if path.split("/")[0] == _PRIVATE:

@@ -88,7 +88,7 @@ def born(
     room = max(limits.inline_chars, asked or 0)
     if total <= room * 4:
         data = body(Span(0, total))
-        if len(data.decode("utf-8")) <= room:
+        if len(data.decode("utf-8", "replace")) <= room:
             return sealed(ViewPart("whole", ref, (Span(0, total),)), meta, lambda span: data[span.start : span.end])
     attributes: tuple[tuple[str, str], ...] = ()
     if find.strip() and passages is not None:

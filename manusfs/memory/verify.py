@@ -231,13 +231,16 @@ def _transcript(folder: Folder, session: str, renderer: Renderer, found: _Findin
         if not line:
             continue
         event = _unsealed(line)
-        if event is None:
+        if event is None or not isinstance(event.get("seq"), int):
             found.damaged.append(f"msg:{session}:{last + 1} {path}: line {number} is not whole")
             continue
-        if event.get("seq", 0) <= last:
-            found.damaged.append(f"msg:{session}:{event.get('seq')} {path}: line {number} is out of order")
-        last = max(last, int(event.get("seq", 0)))
-        _event(event, session, renderer, found)
+        if event["seq"] <= last:
+            found.damaged.append(f"msg:{session}:{event['seq']} {path}: line {number} is out of order")
+        last = max(last, event["seq"])
+        try:
+            _event(event, session, renderer, found)
+        except (KeyError, TypeError, ValueError, AttributeError, ManusfsError):
+            found.damaged.append(f"msg:{session}:{last} {path}: line {number} is no event that this version can read")
 
 
 def _event(event: Mapping[str, Any], session: str, renderer: Renderer, found: _Findings) -> None:

@@ -59,9 +59,13 @@ class Workspace:
         """`told` gets one line when something was repaired, or made anew, that the person should know of."""
         self.folder = folder
         self.settings = settings or Settings()
+        self.index = Index(folder)
+        """For finding, never trusted for bytes; opened when it is first asked."""
+        self.observations = Observations(folder, self.index.locate)
         self._told = told or _silent
         self._doors = doors or Doors()
         self._lock = threading.Lock()
+        self._writing = threading.RLock()
         self._transcript: Transcript | None = None
         self._own_fetcher: Fetcher | None = None
         self._own_extractor: Extractor | None = None
@@ -103,16 +107,6 @@ class Workspace:
     # -- the parts, each made when it is first wanted
 
     @cached_property
-    def index(self) -> Index:
-        """The index: for finding, never trusted for bytes."""
-        return Index(self.folder)
-
-    @cached_property
-    def observations(self) -> Observations:
-        """The observations on disk."""
-        return Observations(self.folder, self.index.locate)
-
-    @cached_property
     def finder(self) -> Search:
         """Search, grep and listings over everything; brings the index up to date."""
         from manusfs.memory.search import Search
@@ -122,20 +116,24 @@ class Workspace:
     @cached_property
     def intake(self) -> Intake:
         """The one way in."""
-        from manusfs.memory.intake import Intake, utc_now
+        from manusfs.memory.intake import Intake, latest_by_source, utc_now
         from manusfs.memory.stubs import StubLimits
 
-        # Before the first order is given: an index that was deleted learns the greatest one from the transcripts.
-        self.finder.refresh()
+        finder = self.finder
+        if not self.index.ensure() or next(self.observations.ids(), None) is None:
+            finder.refresh()
+        # Else the index was deleted, or did not come along: it is filled by the first query, as that takes its time,
+        # and until then the transcripts say what is the latest of a source.
         limits = StubLimits.of(self.settings)
-        return Intake(self.observations, self.index, _Late(self), limits, self._doors.clock or utc_now)
+        clock = self._doors.clock or utc_now
+        return Intake(self.observations, self.index, _Late(self), limits, clock, lambda: latest_by_source(self.folder))
 
     @cached_property
     def resolver(self) -> Resolver:
         """The one way out."""
         from manusfs.memory.resolver import Resolver
 
-        return Resolver(self.folder, self.observations, self.index, self._recovery)
+        return Resolver(self.folder, self.observations, self.index, self._recovery, self._refresh)
 
     @cached_property
     def renderer(self) -> Renderer:
@@ -180,7 +178,8 @@ class Workspace:
 
     def add(self, source: str) -> Added:
         """Store one source, a URL or a file, and return what became of it; a failure is told in `error`."""
-        return next(iter(self.add_all([source])))
+        (added,) = self.add_all([source])
+        return added
 
     def add_all(self, sources: Iterable[str]) -> Iterator[Added]:
         """Yield what became of each source, in order, as soon as it is durable and can be read; a few at a time.
@@ -276,6 +275,9 @@ class Workspace:
         """
         from manusfs.memory.verify import verify
 
+        if repair:
+            # Our own session would hold the workspace against us; the next source begins another one.
+            self._end_intake_session()
         return verify(self.folder, self.observations, repair=repair, mend=self._mend_here, progress=progress)
 
     def rebuild_index(self, progress: Callable[[int, int], None] | None = None) -> int:
@@ -284,11 +286,8 @@ class Workspace:
 
     def close(self) -> None:
         """Write what the index still owes and let everything go."""
-        if "index" in self.__dict__:
-            self.index.close()
-        if self._transcript is not None:
-            self._transcript.close()
-            self._transcript = None
+        self.index.close()
+        self._end_intake_session()
         for own in (self._own_fetcher, self._own_extractor):
             close = getattr(own, "close", None)
             if close is not None:
@@ -317,12 +316,20 @@ class Workspace:
     def _intake_session(self) -> Transcript:
         from manusfs.session import Transcript
 
-        if self._transcript is None:
-            self._transcript = Transcript.create(self.folder, "intake", title="added")
-        return self._transcript
+        with self._writing:
+            if self._transcript is None:
+                self._transcript = Transcript.create(self.folder, "intake", title="added")
+            return self._transcript
+
+    def _end_intake_session(self) -> None:
+        with self._writing:
+            if self._transcript is not None:
+                self._transcript.close()
+                self._transcript = None
 
     def _record(self, events: Sequence[Event]) -> None:
-        self._intake_session().append(events)
+        with self._writing:
+            self._intake_session().append(events)
 
     def _keep(self, fetched: Fetched) -> Meta:
         session = self._intake_session().session
@@ -341,6 +348,9 @@ class Workspace:
             keep=self._keep,
         )
         return Recovery(self.folder, self.observations, self.index, origin)
+
+    def _refresh(self) -> None:
+        self.finder.refresh()
 
     def _mend_here(self, ref: ObsRef) -> bool:
         return self.resolver.mend(ref, network=False)

@@ -183,9 +183,9 @@ def test_when_the_disk_refuses_nothing_counts_and_it_can_be_tried_again(tmp_path
     world.workspace.close()
 
 
-def test_orders_go_on_when_the_index_was_deleted(world: World) -> None:
-    """I8."""
-    world.store("https://e.org/a", b"<html>a")
+def test_orders_and_the_latest_go_on_when_the_index_was_deleted(world: World) -> None:
+    """I8: nothing of it lives only there; the transcripts know, and the first query fills it again."""
+    first = world.store(URL, b"<html>a")
     world.store("https://e.org/b", b"<html>b")
     path = world.path
     world.workspace.close()
@@ -193,8 +193,11 @@ def test_orders_go_on_when_the_index_was_deleted(world: World) -> None:
         file.unlink()
     again = World(path, Workspace.open)
     (taken,) = take(again, page(URL, b"<html>c"))
-    assert taken.order == 3
-    assert any("index rebuilt from 2 observations" in line for line in again.told)
+    (later,) = take(again, page(URL, b"<html>d"))
+    assert (taken.order, taken.status, taken.meta.previous) == (3, "changed", first.removeprefix("obs:"))
+    assert (later.order, later.status, later.meta.previous) == (4, "changed", taken.meta.id)
+    assert again.workspace.search("v1 a")
+    assert again.told == ["index rebuilt from 4 observations (missing)"]
     again.workspace.close()
 
 
