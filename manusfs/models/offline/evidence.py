@@ -54,6 +54,7 @@ _NOISE = re.compile(
 )
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 NEAR_DUPLICATE = 0.85
+_LEAST = 0.3
 _TOPIC = 0.5
 _NEAR_BEST = 0.6
 """A quote must score this share of the best one's to stand beside it."""
@@ -134,7 +135,7 @@ class Evidence:
             for term in terms(f"{quote.sentence.text} {quote.sentence.heading} {quote.source.title}")
         }
         missing = tuple(word for word in content_words(question.text) if not found & set(terms(word)))
-        unseen = any(term not in self._idf for term in question.terms)
+        unseen = any(term not in self._idf and not has_unspaced(term) for term in question.terms)
         return Support(question, tuple(kept), _level(kept, question.wants, unseen=unseen), missing)
 
     def feedback(self, question: Question, most: int = 4) -> tuple[str, ...]:
@@ -158,7 +159,9 @@ class Evidence:
         return own | {term: weight * scale for term, weight in around.items()}
 
     def _weight(self, term: str) -> float:
-        weight = max(0.3, self._idf.get(term, self._rarest))
+        if term not in self._idf and has_unspaced(term):
+            return _LEAST  # most likely it straddles two words
+        weight = max(_LEAST, self._idf.get(term, self._rarest))
         # What a title holds is what all its sentences are about: it tells them apart no more.
         return weight * _TOPIC if term in self._topics else weight
 
