@@ -30,13 +30,15 @@ class Live:
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._quiet = quiet
+        self._console: Any = None
         self._status: Any = None
 
     def __enter__(self) -> Live:
         if not self._quiet and sys.stderr.isatty():
             from rich.console import Console
 
-            self._status = Console(stderr=True, highlight=False).status("starting")
+            self._console = Console(stderr=True, highlight=False, markup=False)
+            self._status = self._console.status("starting")
             self._status.start()
         return self
 
@@ -95,7 +97,8 @@ class Live:
         text = f"turn {data.get('turn')} · window {window:,} tokens{share} · {saved}{cost}"
         if self._status is not None:
             self._status.update(text)
-        self._line(f"  {text}")
+        else:
+            self._line(f"  {text}")
 
     def _on_compaction(self, event: AgentEvent) -> None:
         self._line(f"compacted: {event.text}")
@@ -107,4 +110,8 @@ class Live:
         self._line(event.text)
 
     def _line(self, text: str) -> None:
-        say(text)
+        if self._console is not None:
+            # Through rich, which lifts the status line out of the way.
+            self._console.print(escape.terminal(text), soft_wrap=True)
+        else:
+            say(text)
