@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from manusfs.agent.running import Running
 from manusfs.agent.setup import is_same
 from manusfs.agent.sources import Given, GivenSource, given
 from manusfs.agent.standing import Standing
-from manusfs.agent.web import web_search
+from manusfs.agent.web import WebSearch, web_search
 from manusfs.context import Assembler, fold
 from manusfs.errors import NotFound, UsageError
 from manusfs.memory import Workspace
@@ -66,6 +67,7 @@ class Agent:
         """
         self.settings = settings or (workspace.settings if isinstance(workspace, Workspace) else Settings())
         self.workspace = workspace if isinstance(workspace, Workspace) else Workspace.open(workspace, self.settings)
+        self._opened = not isinstance(workspace, Workspace)
         self.access = access or Access()
         self.model = self._model(model or self.settings.model or "offline") if isinstance(model, str) else model
         self._on_event = on_event
@@ -81,8 +83,10 @@ class Agent:
         if not task.strip():
             raise UsageError("the task is empty", hint='say what to find out: manusfs run "…"')
         brought = given(sources, self.workspace.folder.root, self.settings.max_body_bytes)
-        with Transcript.create(self.workspace.folder, "run", title=_title(task)) as transcript:
-            run = self._running(transcript)
+        with (
+            Transcript.create(self.workspace.folder, "run", title=_title(task)) as transcript,
+            self._running(transcript) as run,
+        ):
             self._tell_start(run, resumed=False)
             begin(run, task, brought)
             return self._finish(run, loop(run), task)
@@ -95,8 +99,10 @@ class Agent:
             UsageError: it is finished and there is no message, or it died before its task was written down.
             Locked: another process is running it.
         """
-        with Transcript.open(self.workspace.folder, session or self._latest(), write=True) as transcript:
-            run = self._running(transcript)
+        with (
+            Transcript.open(self.workspace.folder, session or self._latest(), write=True) as transcript,
+            self._running(transcript) as run,
+        ):
             self._tell_start(run, resumed=True)
             for line in transcript.repairs:
                 run.tell("warning", line)
@@ -110,6 +116,11 @@ class Agent:
                 return self._finish(run, loop(run), message or "")
             ended = self._go_on(run, message or "")
             return self._finish(run, ended or loop(run), message or _task(transcript.events))
+
+    def close(self) -> None:
+        """Close the workspace if it was opened here, by its path."""
+        if self._opened:
+            self.workspace.close()
 
     def _go_on(self, run: Running, message: str) -> Ended | None:
         """Bring the session to where the loop can go on; return how it ended if the answer stands there already."""
@@ -150,7 +161,16 @@ class Agent:
             texts.append(todo_text(root, trusted=run.trusted))
         return (Event("changed", {**event.data, "text": "\n".join(text for text in texts if text)}),)
 
-    def _running(self, transcript: Transcript) -> Running:
+    @contextmanager
+    def _running(self, transcript: Transcript) -> Iterator[Running]:
+        search = web_search(self.settings, self.access.keys)
+        try:
+            yield self._made(transcript, search)
+        finally:
+            if search is not None:
+                search.close()
+
+    def _made(self, transcript: Transcript, search: WebSearch | None) -> Running:
         events = transcript.events
         root = self.workspace.folder.root
         standing = Standing(transcript.session)
@@ -172,7 +192,7 @@ class Agent:
             assembler=Assembler(self.workspace.renderer, self.model.profile),
             standing=standing,
             fetch=self.workspace.fetch,
-            search_web=web_search(self.settings, self.access.keys),
+            search_web=search,
             call_ids=resuming.call_ids(events),
             saved_tokens=resuming.saved_tokens(events),
         )
@@ -193,8 +213,7 @@ class Agent:
                 total=citations.total,
                 verified=citations.verified,
             )
-        data = {"stop": ended.stop, "report": report, "message": ended.message, "files": manifest(root)}
-        run.record([Event("end", data)])
+        run.record([Event("end", {"stop": ended.stop, "report": report, "message": ended.message})])
         self.workspace.index.flush()
         if ended.message:
             run.tell("limit", ended.message, stop=ended.stop)

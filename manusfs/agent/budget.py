@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -63,9 +64,21 @@ class Offer:
         tokens = _FRAME_TOKENS + sum(
             estimate(part.text) if isinstance(part, TextPart) else part.tokens for part in parts
         )
-        first = texts[0].splitlines()[0] if texts and texts[0] else " ".join(event.data["reads"])
+        first = _caption(texts[0]) if texts and texts[0] else " ".join(event.data["reads"])
         details = {"is_error": event.data["is_error"], "wrote": event.data["wrote"], "reads": event.data["reads"]}
         return cls(event, tokens, first, details)
+
+
+def _caption(text: str) -> str:
+    """Return the first line of a result for people; of a list of ours, what it is and how long."""
+    line = text.splitlines()[0]
+    match = re.match(r'<(\w+) (?:\w+="([^"]*)" )total="(\d+)"', line)
+    if match:
+        return f"{match[3]} {match[1]} for {match[2]}" if match[1] != "listing" else f"{match[3]} {match[2]}"
+    if line == "<todo>":
+        boxes = re.findall(r"^[-*] \[([ xX])\]", text, re.MULTILINE)
+        return f"plan: {sum(box != ' ' for box in boxes)} of {len(boxes)} done"
+    return line
 
 
 def fit(offers: Sequence[Offer], left: int, session: str, first_seq: int) -> list[Offer]:

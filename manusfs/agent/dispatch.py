@@ -15,6 +15,7 @@ from manusfs.agent.reply import Call
 from manusfs.agent.running import Running, notice
 from manusfs.errors import ManusfsError, ToolError
 from manusfs.records import Event, Fetched, Shown, TextPart, escape, part_to_json
+from manusfs.tools.todo import TODO
 
 __all__ = ["THREADS", "Failure", "dispatch", "error_text"]
 
@@ -138,4 +139,6 @@ def _recital(run: Running, calls: Sequence[Call], offers: Sequence[Offer]) -> Ev
         run.recital.stood(after)
         return None
     text = run.recital.due(after)
-    return Event("recite", {"text": text}) if text else None
+    if not text:
+        return None
+    return Event("recite", {"text": text, "files": manifest(run.workspace.folder.root, [TODO])})

@@ -55,8 +55,7 @@ class Environment:
         """Return the hits of the configured web search."""
         if self._run.search_web is None:
             raise ToolError("no web search is configured", retry=False)
-        fetched: Fetched = self._run.search_web(query, count)
-        return fetched
+        return self._run.search_web(query, count)
 
     def standing(self, ref: str, span: Span) -> str:
         """Return the `msg:` ref of the showing of `span` that still stands in the window, or ""."""

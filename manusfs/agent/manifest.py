@@ -35,12 +35,15 @@ def _is_watched(path: str) -> bool:
 
 
 def known(events: Iterable[Event]) -> dict[str, str]:
-    """Return the hashes as the session last knew them: each event with `files` adds to or replaces what came before."""
+    """Return the hashes as the session last knew them: what it saw at its begin, wrote, recited, or was told of.
+
+    What people change while a run goes on is in none of these, so that the next resume tells it.
+    """
     hashes: dict[str, str] = {}
     for event in events:
         files = event.data.get("files")
         if isinstance(files, Mapping):
-            if event.kind in ("epoch", "end", "changed"):
+            if event.kind in ("epoch", "changed"):
                 hashes = dict(files)
             else:
                 hashes.update(files)

@@ -12,6 +12,7 @@ from manusfs.agent.interrupt import Stop
 from manusfs.agent.limits import Limits
 from manusfs.agent.recite import Recital
 from manusfs.agent.standing import Standing
+from manusfs.agent.web import WebSearch
 from manusfs.context import Assembler, Window
 from manusfs.messages import Model, Profile
 from manusfs.records import Event
@@ -56,7 +57,7 @@ class Running:
     assembler: Assembler
     standing: Standing
     fetch: Callable[[str], Any]
-    search_web: Callable[[str, int], Any] | None
+    search_web: WebSearch | None
     call_ids: set[str] = field(default_factory=set)
     notices: list[str] = field(default_factory=list)
     """What the model is to be told after the results of its calls."""

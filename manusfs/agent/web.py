@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from manusfs.records import Fetched, Source
 from manusfs.workspace.settings import Settings
 
 if TYPE_CHECKING:
-    from manusfs.fetch.providers import SearchAnswer
+    from manusfs.fetch.providers import Provider, SearchAnswer
 
-__all__ = ["web_search"]
+__all__ = ["WebSearch", "web_search"]
 
 _NONE = ("", "none")
 
 
-def web_search(settings: Settings, keys: Mapping[str, str]) -> Callable[[str, int], Fetched] | None:
-    """Return a function that searches the web as `settings` say, None when no provider is configured.
+class WebSearch:
+    """Asks one provider."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+
+    def __call__(self, query: str, count: int) -> Fetched:
+        """Return at most `count` hits for `query`, on their way to become an observation."""
+        return _fetched(self._provider.search(query, count), count)
+
+    def close(self) -> None:
+        """Close the provider's connections."""
+        self._provider.close()
+
+
+def web_search(settings: Settings, keys: Mapping[str, str]) -> WebSearch | None:
+    """Return the web search that `settings` ask for, None when no provider is configured.
 
     Raises:
         ConfigError: the provider lacks its key or address.
@@ -35,19 +50,14 @@ def web_search(settings: Settings, keys: Mapping[str, str]) -> Callable[[str, in
         keyless=settings.tavily_keyless,
         fetch=FetchOptions(user_agent=settings.user_agent, retries=settings.fetch_retries),
     )
-    provider = load(name, options)
-
-    def search(query: str, count: int) -> Fetched:
-        return _fetched(provider.search(query, count), count)
-
-    return search
+    return WebSearch(load(name, options))
 
 
 def _fetched(answer: SearchAnswer, count: int) -> Fetched:
     lines = [f"# Web search: {' '.join(answer.query.split())}", ""]
     lines += [f"{len(answer.hits)} hits from {answer.provider}.", ""]
     for number, hit in enumerate(answer.hits, 1):
-        lines += [f"{number}. {hit.title}", f"   <{hit.url}>", f"   {hit.snippet}", ""]
+        lines += [f"{number}. {hit.title}", f"   {hit.url}", f"   {hit.snippet}", ""]
     listing = "\n".join(lines)
     raw = answer.raw.decode("utf-8", "replace")
     # Nothing that came is lost, and the stub shows exactly the list.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from manusfs.errors import ToolError
-from manusfs.records import Shown, TextPart, valid_text
+from manusfs.records import Shown, TextPart, escape, valid_text
 from manusfs.tools.env import ToolEnv
 from manusfs.tools.places import first_lines, writable
 from manusfs.tools.schema import tool
@@ -42,7 +42,7 @@ def edit(env: ToolEnv, path: str, old: str, new: str) -> Shown:
             raise ToolError(f"`old` stands {found} times in {place}, lines {lines}", hint=hint)
         root.write_atomic(place, valid_text(text.replace(old, new)).encode("utf-8"))
     line = text[: text.index(old)].count("\n") + 1
-    return Shown((TextPart(f"Edited {place} at line {line}."),), (place,))
+    return Shown((TextPart(f"Edited {escape.field(place, 400)} at line {line}."),), (place,))
 
 
 def _lines(text: str, old: str) -> list[int]:

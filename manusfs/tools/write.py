@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from manusfs.records import Shown, TextPart, valid_text
+from manusfs.records import Shown, TextPart, escape, valid_text
 from manusfs.tools.env import ToolEnv
 from manusfs.tools.places import writable
 from manusfs.tools.schema import tool
@@ -39,5 +39,5 @@ def write(env: ToolEnv, path: str, content: str, append: bool = False) -> Shown:
             details["replaced"] = {place: old.decode("utf-8", "replace")}
         root.write_atomic(place, data)
     verb = "Wrote" if old is None else "Added to" if append else "Replaced"
-    text = f"{verb} {place}: {len(data)} bytes, {len(data.splitlines())} lines."
+    text = f"{verb} {escape.field(place, 400)}: {len(data)} bytes, {len(data.splitlines())} lines."
     return Shown((TextPart(text),), (place,), details)

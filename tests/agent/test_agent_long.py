@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -156,3 +157,28 @@ def test_the_plan_is_said_again_as_the_window_grows(tmp_path: Path) -> None:
     assert 1 <= sum("compare" in text for text in recited) <= 4
     assert recited[-1] == "<todo>\n- [ ] by hand\n</todo>"
     assert_sound(model.requests)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("window", [30_000, 200_000])
+def test_two_thousand_calls_of_50_kb_and_a_resume_from_a_copy(tmp_path: Path, window: int) -> None:
+    """I1 to I4 over a run of any length, section 2.16: the copy goes on, and its first request fits as well."""
+    workspace = make_workspace(tmp_path / "w", lambda url: page(url.rsplit("/")[-1], 560))
+    turn = 0
+
+    def brain(request: Request) -> Any:
+        nonlocal turn
+        turn += 1
+        return fetches(f"{PAGES}{turn}-{n}" for n in range(8)) if turn <= 250 else "Done."
+
+    model = ScriptedModel(brain, profile=Profile("scripted", window=window))
+    result = agent(workspace, model, max_turns=0).run("Fetch two thousand pages.")
+    assert (result.answer, result.tool_calls, result.observations) == ("Done.", 2_000, 2_000)
+    bounded(model.requests, window)
+    assert_sound(model.requests)
+    workspace.close()
+    shutil.copytree(tmp_path / "w", tmp_path / "copy")
+    again = ScriptedModel(["Still here."], profile=Profile("scripted", window=window))
+    resumed = agent(make_workspace(tmp_path / "copy"), again).resume(message="Still there?")
+    assert resumed.answer == "Still here." and resumed.session == result.session
+    bounded(again.requests, window)

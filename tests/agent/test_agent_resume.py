@@ -296,3 +296,17 @@ def assert_every_block_resolves(workspace: Workspace, session: str) -> None:
     for event in events_of(workspace, session):
         for part in [*event.data.get("parts", ()), *([event.data["part"]] if "part" in event.data else [])]:
             workspace.renderer.text(part_from_json(part))
+
+
+def test_what_people_edit_while_a_run_goes_on_is_told_at_the_next_resume(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path / "w")
+
+    def edited(request: Request) -> str:
+        (tmp_path / "w/notes/by-hand.md").write_text("Mine.\n")
+        return "Done."
+
+    agent(workspace, [[call("write", path="notes/a.md", content="a")], edited]).run("Go.")
+    model = ScriptedModel(["Yes."])
+    agent(workspace, model).resume(message="And?")
+    text = json.dumps(model.requests[0].messages[-1])
+    assert "new: notes/by-hand.md" in text and "notes/a.md" not in text

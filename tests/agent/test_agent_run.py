@@ -431,3 +431,18 @@ def test_standing_instructions_of_a_strangers_folder_are_data(tmp_path: Path) ->
 def only_session(workspace: Workspace) -> str:
     (session,) = [entry.name for entry in workspace.folder.root.listdir("sessions")]
     return session
+
+
+def test_a_web_search_is_kept_with_the_answer_as_it_came(tmp_path: Path) -> None:
+    """MA-5, I1: the stub lists the hits; the provider's JSON stands behind them in the same observation."""
+    answer = {"results": [{"title": "The plant", "url": "https://example.org/p", "content": "It opened in 1987."}] * 40}
+    with WebServer({"/search": WebReply(json.dumps(answer), content_type="application/json")}) as web:
+        workspace = make_workspace(tmp_path / "w")
+        model = ScriptedModel([[call("web_search", query="north plant"), call("web_search", query="")], "Done."])
+        settings = {"search_provider": "searxng", "searxng_url": web.url("/")}
+        result = agent(workspace, model, **settings).run("Search.")
+    shown = results(model.requests[-1])
+    assert 'kind="tool" tool="web_search"' in shown[0] and "https://example.org/p" in shown[0]
+    assert "It opened in 1987." in shown[0]
+    assert shown[1].startswith("Error: ") and result.observations == 1
+    assert "web_search" in [tool["name"] for tool in model.requests[0].tools]
