@@ -6,6 +6,8 @@ import codecs
 import re
 from dataclasses import dataclass
 
+from manusfs.extract.latin import latin_codec
+
 __all__ = ["Decoded", "decode", "decode_utf8"]
 
 
@@ -57,7 +59,14 @@ _SHOWN = {
     "cp949": "euc-kr",
     "euc_jp": "euc-jp",
     "big5hkscs": "big5",
+    "iso8859_2": "iso-8859-2",
 }
+# what pages without a declared charset are in; the rest of Python's codecs only make for odd guesses
+_GUESSED = [
+    *(f"cp125{digit}" for digit in range(9)),
+    *("cp866", "cp874", "cp932", "cp949", "big5hkscs", "gb18030", "euc_jp", "koi8_r", "koi8_u", "mac_cyrillic"),
+    *("iso8859_2", "iso8859_5", "iso8859_7", "iso8859_8", "iso8859_6", "mac_roman"),
+]
 # UTF-7 and the escape codecs turn harmless bytes into markup; none is a charset of real pages
 _NOT_CHARSETS = frozenset({"utf-7", "unicode-escape", "raw-unicode-escape", "undefined", "idna", "punycode", "mbcs"})
 _ESCAPED = ("iso2022", "hz")
@@ -65,7 +74,8 @@ _MULTIBYTE = ("gb18030", "cp932", "cp949", "big5", "euc_jp", "shift_jis", "johab
 
 _META = re.compile(rb"<meta[^>]{0,500}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
 _XML = re.compile(rb"<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]{1,40})", re.IGNORECASE)
-_TAGS = re.compile(rb"<(?:script|style)\b.*?</(?:script|style)|<[^<>]{0,2000}>", re.DOTALL | re.IGNORECASE)
+_TAGS = re.compile(rb"<[^<>]{0,2000}>")
+_HIGH = re.compile(rb"[\x80-\xff]")
 _SAMPLE_BYTES = 65536
 
 
@@ -87,7 +97,8 @@ def decode(raw: bytes, declared: str = "", *, markup: bool = False) -> Decoded:
     """
     decoded = _decode(raw, declared, markup)
     if "\x00" in decoded.text:
-        return Decoded(decoded.text.replace("\x00", "\ufffd"), decoded.charset, decoded.notes)
+        # browsers show nothing for a NUL in markup
+        return Decoded(decoded.text.replace("\x00", "" if markup else "\ufffd"), decoded.charset, decoded.notes)
     return decoded
 
 
@@ -118,10 +129,12 @@ def _utf8(raw: bytes, text: str) -> Decoded:
 def _wide(raw: bytes) -> Decoded | None:
     """Return UTF-16 without a byte order mark: every second byte of mostly ASCII text is NUL."""
     sample = raw[:_SAMPLE_BYTES]
-    if sample.count(0) < len(sample) * 0.2 or len(sample) < 4:
+    if len(sample) < 4 or 0 not in sample:
         return None
-    little = sample[1::2].count(0) > sample[0::2].count(0)
-    return Decoded(raw.decode("utf-16-le" if little else "utf-16-be", "replace"), "utf-16")
+    even, odd = (sample[start::2].count(0) / (len(sample) / 2) for start in (0, 1))
+    if max(even, odd) < 0.4 or min(even, odd) > 0.05:
+        return None
+    return Decoded(raw.decode("utf-16-le" if odd > even else "utf-16-be", "replace"), "utf-16")
 
 
 def _legacy(raw: bytes, codec: str, markup: bool) -> Decoded:
@@ -147,9 +160,9 @@ def _detected(raw: bytes, markup: bool) -> Decoded:
     from charset_normalizer import from_bytes
 
     sample = _sample(raw, markup)
-    best = from_bytes(sample).best() if sample else None
+    best = from_bytes(sample, cp_isolation=_GUESSED).best() if sample else None
     guess = _codec(best.encoding) if best is not None else ""
-    codec = _western(sample) if _is_latin(best.alphabets if best else ()) else guess or "cp1252"
+    codec = latin_codec(sample) if _is_latin(best.alphabets if best else ()) else guess or "cp1252"
     text = raw.decode(codec, "replace")
     notes = (f"charset not declared, guessed: {_shown(codec)}",)
     if "\ufffd" in text and codec == "cp1252":
@@ -163,25 +176,18 @@ def _is_latin(alphabets: object) -> bool:
     return all(re.search("Latin|Punctuation|Control|Symbols|Currency|Letterlike|Box|Block", name) for name in names)
 
 
-def _western(sample: bytes) -> str:
-    """Return cp1250 where a text reads as Polish, Czech or Hungarian, else cp1252, the Web's most frequent one."""
-    as_western = sample.decode("cp1252", "replace")
-    odd = len(re.findall("[A-Za-z][¹³¿¶¾¯£¥±\x9e\x9f¼ð]|[¹³¿¶¾¯¥±¼][a-z]", as_western))
-    return "cp1250" if odd >= 2 and _strict(sample, "cp1250") is not None else "cp1252"
-
-
 def _sample(raw: bytes, markup: bool) -> bytes:
     """Return the parts that hold non-ASCII bytes: what there is to judge by."""
     if markup:
         raw = _TAGS.sub(b" ", raw[: 16 * _SAMPLE_BYTES])
     pieces: list[bytes] = []
     size = 0
-    for match in re.finditer(rb"[^\n\r]{0,40}[\x80-\xff][^\n\r]{0,200}", raw):
-        pieces.append(match[0])
-        size += len(match[0])
-        if size > _SAMPLE_BYTES:
-            break
-    return b"\n".join(pieces)
+    end = 0
+    while size < _SAMPLE_BYTES and (match := _HIGH.search(raw, end)):
+        start, end = max(end, match.start() - 40), match.start() + 200
+        pieces.append(raw[start:end])
+        size += end - start
+    return b"".join(pieces)
 
 
 def _labels(raw: bytes, declared: str, markup: bool) -> list[str]:

@@ -49,7 +49,12 @@ class Html:
         if len(decoded.text) > _MOST_CHARS:
             notes = (*known.notes, f"only the first {_MOST_CHARS} characters of the page were read")
             known = replace(known, notes=notes, complete=False)
-        tree, seen, known = _look(source, job, known)
+        try:
+            with time_limit(max(0.1, job.seconds_left() * 0.5)):
+                tree, seen, known = _look(source, job, known)
+        except TimeUp:
+            yield _plain(source, job, known)
+            return
         if not seen.text.strip():
             yield _almost_empty(source, known)
             return
@@ -60,6 +65,7 @@ class Html:
 
 
 _ALL = "the text is everything visible, menus too; no reading view could be made"
+_ROUGH = "the reading view is a rough one"
 
 
 def _look(source: str, job: Job, known: Extracted) -> tuple[Any, Seen, Extracted]:
@@ -87,9 +93,9 @@ def _almost_empty(source: str, known: Extracted) -> Extracted:
 
 def _read(source: str, tree: Any, seen: Seen, job: Job, known: Extracted, whole: Extracted) -> Extracted:
     reading, trouble, name = _reading(source, tree, seen, job)
-    notes = (*known.notes, trouble) if trouble else known.notes
     if not reading.strip():
-        return replace(whole, notes=notes if trouble else (*notes, _ALL))
+        return replace(whole, notes=(*known.notes, f"{trouble}: {_ALL}" if trouble else _ALL))
+    notes = (*known.notes, f"{trouble}: {_ROUGH}") if trouble else known.notes
     body = reading.strip("\n")
     text, unlisted = with_lost_links(body, seen)
     missing = lacks(body, seen, unlisted)
@@ -103,15 +109,15 @@ def _read(source: str, tree: Any, seen: Seen, job: Job, known: Extracted, whole:
 def _reading(source: str, tree: Any, seen: Seen, job: Job) -> tuple[str, str, str]:
     """Return the reading view, what went wrong if anything did, and what made it."""
     if seen.depth > _DEEPEST:
-        return "", f"nested {seen.depth} levels deep: the text is everything visible, menus too", ""
+        return "", f"nested {seen.depth} levels deep", ""
     marks = _prepare(source, tree, seen)
     page = tree.document.html
     if len(page) > _READING_CHARS:
-        reading, trouble = "", f"larger than {_READING_CHARS} characters: the reading view is a rough one"
+        reading, trouble = "", f"larger than {_READING_CHARS} characters"
     else:
         reading, trouble = _main_content(page, job, marks)
     if len(reading) < _SHORT and len(seen.text) > 5 * _SHORT:
-        rough = _rough(source, job)
+        rough = _rough(source, job, main_content=True)
         if len(rough) > 2 * len(reading):
             return rough, trouble, _name("resiliparse")
     return reading, trouble, _name("trafilatura")
@@ -143,10 +149,17 @@ def _main_content(page: str, job: Job, marks: Marks) -> tuple[str, str]:
     return marks.replaced(plain_view(text)), ""
 
 
-def _rough(source: str, job: Job) -> str:
+def _plain(source: str, job: Job, known: Extracted) -> Extracted:
+    """Return the words of a page that is too large to be walked."""
+    text = _rough(source, job, main_content=False) or strip_tags(source)
+    note = "the page has too many elements: the text is everything visible, without tables and links"
+    return replace(known, text=text + "\n", extractor=_name("resiliparse"), notes=(*known.notes, note))
+
+
+def _rough(source: str, job: Job, *, main_content: bool) -> str:
     try:
         with time_limit(max(0.1, job.seconds_left() * 0.5)):
-            text = extract_plain_text(source, preserve_formatting=True, main_content=True)
+            text = extract_plain_text(source, preserve_formatting=True, main_content=main_content)
     except (TimeUp, Exception):  # noqa: BLE001 - as for the reading view
         return ""
     return plain_view(text).strip()

@@ -12,9 +12,12 @@ from manusfs.records import Extracted
 __all__ = ["Image", "pixel_size"]
 
 _SVG_TAG = re.compile(r"<(?:\w+:)?svg\b([^>]{0,5000})", re.IGNORECASE)
-_SVG_TITLE = re.compile(r"<title[^>]{0,500}>([^<]{1,2000})", re.IGNORECASE)
+_SVG_TITLE = re.compile(r"<title[^<>]{0,500}>([^<]{1,2000})", re.IGNORECASE)
 _SVG_LENGTH = r"(?<![\w-]){}\s*=\s*[\"']\s*(\d{{1,7}})(?:\.\d+)?(?:px)?\s*[\"']"
 _SVG_BOX = re.compile(r"viewBox\s*=\s*[\"']\s*[-\d.]+[\s,]+[-\d.]+[\s,]+(\d{1,7})[\d.]*[\s,]+(\d{1,7})")
+
+
+_SEGMENTS = 10_000
 
 
 class Image:
@@ -82,10 +85,10 @@ def _webp(raw: bytes) -> tuple[int, int] | None:
 
 def _jpeg(raw: bytes) -> tuple[int, int] | None:
     at = 2
-    while at + 9 < len(raw):
-        if raw[at] != 0xFF:
-            at += 1
-            continue
+    for _ in range(_SEGMENTS):
+        at = raw.find(b"\xff", at)
+        if at < 0 or at + 9 >= len(raw):
+            return None
         marker = raw[at + 1]
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
             return _big(raw, at + 7, 2), _big(raw, at + 5, 2)
@@ -129,6 +132,6 @@ def _svg_size(source: str) -> tuple[int, int] | None:
 
 def _svg_words(source: str) -> str:
     """Return the text of an SVG's text, title and desc elements."""
-    found = re.findall(r"<(?:text|tspan|title|desc)\b[^>]{0,2000}>([^<]{1,5000})", source[: 4 << 20])
+    found = re.findall(r"<(?:text|tspan|title|desc)\b[^<>]{0,2000}>([^<]{1,5000})", source[: 4 << 20])
     lines = (" ".join(plain_view(words).split()) for words in found[:2_000])
     return "\n".join(line for line in lines if line)

@@ -11,6 +11,7 @@ __all__ = ["with_all_links", "with_lost_links"]
 
 _ALL = 500
 _LOST = 100
+_TARGETS = re.compile(r"\]\(<?([^\s<>]*?)>?\)(?!\))")
 
 
 def with_all_links(seen: Seen) -> str:
@@ -23,18 +24,15 @@ def with_lost_links(body: str, seen: Seen) -> tuple[str, int]:
 
     Listed are those of the page's main part, as far as it has one, up to 100; menus and footers never count.
     """
+    targets = set(_TARGETS.findall(body))
     best = max((link.place for link in seen.links.values()), default=Place.CHROME)
     lost = [
         (url, link)
         for url, link in seen.links.items()
-        if link.wording and link.place is best and best > Place.CHROME and not _stands_in(body, url)
+        if link.wording and link.place is best and best > Place.CHROME and url not in targets
     ]
     listed = lost[:_LOST] if best is Place.MAIN else []
     return _with_list(body, listed, _LOST), len(lost) - len(listed)
-
-
-def _stands_in(body: str, url: str) -> bool:
-    return f"]({url})" in body or f"](<{url}>)" in body
 
 
 def _with_list(text: str, links: list[tuple[str, Link]], most: int) -> str:

@@ -11,6 +11,7 @@ __all__ = ["Buffer", "Table"]
 _CELL_CHARS = 500
 """A table with a longer cell is taken for layout: its cells are written as paragraphs."""
 _MOST_SPAN = 100
+_MOST_HANGING = 2_000
 _MOST_FILLED = 50_000
 """A table of cells that span a hundred others would take more memory than the page."""
 
@@ -90,7 +91,7 @@ class Table:
         if not self.rows:
             self.row()
         row = self.rows[-1]
-        if rows > 1:
+        if rows > 1 and len(self._hanging) < _MOST_HANGING:
             last = len(self.rows) - 2 + min(rows, _MOST_SPAN)
             self._hanging.update((len(row) + right, last) for right in range(max(1, min(columns, _MOST_SPAN))))
         row.append(text)

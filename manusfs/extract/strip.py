@@ -62,6 +62,7 @@ def _find_end(source: str, mark: str, start: int, end: int) -> int:
 _LONG_TAG = 20_000
 _KEPT = re.compile(r"\s(href|alt|title|id|lang|class)\s*=\s*(\"[^\"<>]{0,2000}\"|'[^'<>]{0,2000}')", re.IGNORECASE)
 _TAG_NAME = re.compile(r"</?[A-Za-z][\w:-]{0,60}")
+_DOCTYPE = re.compile("<!DOCTYPE", re.IGNORECASE)
 _SUBSET = re.compile(r"<!DOCTYPE[^>\[]{0,500}\[.{0,65536}?\]\s*>", re.IGNORECASE | re.DOTALL)
 
 
@@ -72,9 +73,9 @@ def without_tag_soup(source: str) -> tuple[str, tuple[str, ...]]:
     """
     notes: list[str] = []
     source = plain_view(source)
-    cut, count = _SUBSET.subn("<!DOCTYPE html>", source, count=1)
-    if count:
-        source = cut
+    doctype = _DOCTYPE.search(source, 0, 4_096)
+    if doctype and (subset := _SUBSET.match(source, doctype.start())):
+        source = f"{source[: subset.start()]}<!DOCTYPE html>{source[subset.end() :]}"
         notes.append("the page defines entities of its own; they are not expanded")
     pieces: list[str] = []
     at = done = shortened = 0

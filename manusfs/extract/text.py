@@ -100,7 +100,8 @@ def _json_note(text: str) -> list[str]:
 
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_ATX = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*\r?$")
+_ATX = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)$")
+_CLOSING = re.compile(r"(?:^|[ \t])#+$")
 
 
 def markdown_outline(text: str) -> tuple[Heading, ...]:
@@ -114,9 +115,14 @@ def markdown_outline(text: str) -> tuple[Heading, ...]:
             fence = mark[1]
         elif mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
             fence = ""
-        elif not fence and (match := _ATX.match(line)) and match[2].strip():
-            headings.append(Heading(offset, len(match[1]), title_line(match[2], 200)))
+        elif not fence and (match := _ATX.match(line)) and (title := _heading(match[2])):
+            headings.append(Heading(offset, len(match[1]), title))
             if len(headings) == _OUTLINE_ENTRIES:
                 break
         offset += (len(line) if line.isascii() else len(line.encode("utf-8", "surrogatepass"))) + 1
     return tuple(headings)
+
+
+def _heading(wording: str) -> str:
+    # not one pattern: a line of blanks would cost it cubic time
+    return title_line(_CLOSING.sub("", wording[:2_000].strip()), 200)
