@@ -25,8 +25,10 @@ _FENCE = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DO
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _LIST_ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+")
 _SENTENCE = re.compile(
-    r".+?(?:[.!?][\"”’')\]*_]*(?:\s*\[\^[^\]\s]{1,64}\])*(?=\s)|[。！？][”’」』）]*(?:\s*\[\^[^\]\s]{1,64}\])*|$)"
+    r".+?(?:(?<!\b[A-Z])[.!?][\"”’')\]*_]*(?:\s*\[\^[^\]\s]{1,64}\])*(?=\s)|[。！？][”’」』）]*(?:\s*\[\^[^\]\s]{1,64}\])*|$)"
 )
+# What manusfs itself writes round the answer in a report file.
+_OWN = re.compile(r"\d{4}-\d\d-\d\d · .* · session |Citations: \d+ of \d+ quotes ")
 _CJK = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
 
 
@@ -99,7 +101,7 @@ def _units(text: str) -> Iterator[str]:
 
 def _is_claim(text: str) -> bool:
     plain = _MARK.sub("", text).strip(" *_")
-    if plain.endswith((":", "?", "：", "？")):
+    if plain.endswith((":", "?", "：", "？")) or _OWN.match(plain):
         return False
     return len(plain.split()) >= 4 or len(_CJK.findall(plain)) >= 8
 

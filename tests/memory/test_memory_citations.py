@@ -150,7 +150,10 @@ def test_code_is_not_searched_for_footnotes() -> None:
 def test_claims_without_a_citation_are_listed_and_only_those() -> None:
     text = """# A heading of five whole words
 
-The toll was 4 marks.[^1] It was abolished in the spring of 2011. Was it missed by anyone at all?
+2026-11-30 · offline · session 20261130-ab12
+
+Drivers from the U.S. Mint paid it in full.[^1] The toll was 4 marks.[^1] It
+was abolished in the spring of 2011. Was it missed by anyone at all?
 
 What was found:
 
@@ -163,6 +166,8 @@ What was found:
 | a | table of some four words |
 
 桥梁全长四百一十二米,建于一九八七年。[^1]它是北岸最长的一座大桥。
+
+Citations: 2 of 2 quotes stand word for word in their source.
 
 [^1]: "x" — y, obs:3f9c21ab77de@0-1
 [^2]: "x" — y, obs:3f9c21ab77de@0-1

@@ -1,4 +1,4 @@
-"""Pieces of text: whatever the unit and the size, they join to the exact whole (CC-13, OC-1, OC-14; case s15)."""
+"""Pieces of text: of any unit and size, they join to the exact whole (CC-11, CC-13, OC-1, OC-14; case s15)."""
 
 from __future__ import annotations
 

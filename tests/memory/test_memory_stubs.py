@@ -259,7 +259,7 @@ def test_a_note_is_read_in_the_same_frame() -> None:
 
 
 def test_stubs_folded_stubs_and_ledger_lines_keep_their_budgets() -> None:
-    """The aims of the design, with a URL of 80 characters."""
+    """The aims of the design, with a URL of 80 characters (MA-6: the least that can restore the whole)."""
     assert 75 <= len(URL) <= 85
     outline = tuple(Heading(n * 4_000, 1 + n % 2, f"Section {n} on the bridge") for n in range(20))
     prose = "The committee's report on the northern bridges was printed in spring and covers forty sites. " * 500
