@@ -14,15 +14,13 @@ _TICK_S = 0.2
 
 
 def run_all(
-    jobs: Sequence[Callable[[], T]], *, threads: int, stopped: Callable[[], bool], skipped: T, grace_s: float = 10.0
+    jobs: Sequence[Callable[[], T]], *, threads: int, stopped: Callable[[], bool], skipped: T, grace_s: float = 5.0
 ) -> list[T]:
     """Return what each of `jobs` returns, in their order; jobs must not raise.
 
     Once `stopped` says so, no further job begins, and those that run are waited for at most `grace_s` seconds; what
     did not finish is `skipped`. Threads are daemons: one that hangs does not keep the process.
     """
-    if len(jobs) == 1 and not stopped():
-        return [jobs[0]()]
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
     for index in range(len(jobs)):
         waiting.put(index)

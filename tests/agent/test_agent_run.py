@@ -279,6 +279,25 @@ def test_a_stop_ends_the_run_before_the_next_request(tmp_path: Path) -> None:
     assert resumed.answer == "Done."
 
 
+def test_a_stop_does_not_wait_for_a_page_that_never_comes(tmp_path: Path) -> None:
+    """A call that hangs is left after a few seconds; the model is told that nobody knows whether it ran."""
+    stop, release = threading.Event(), threading.Event()
+
+    def never(url: str) -> str:
+        stop.set()
+        release.wait(60)
+        return "late"
+
+    workspace = make_workspace(tmp_path / "w", never)
+    model = ScriptedModel([fetches([f"{PAGES}a"])])
+    result = Agent(workspace, model, Settings(), stop=stop).run("Go.")
+    release.set()
+    assert result.stop == "interrupted"
+    again = ScriptedModel(["Done."])
+    agent(workspace, again).resume()
+    assert "interrupted, not known whether it ran" in results(again.requests[0])[0]
+
+
 def test_a_model_that_fails_ends_the_run_resumable(tmp_path: Path) -> None:
     """Exit code 69; nothing is lost."""
     workspace = make_workspace(tmp_path / "w", {f"{PAGES}a": page("plant")})
