@@ -26,7 +26,8 @@ _TURN = re.compile(
     rb"^(?:[-*] )?(?:\[[^\]\n]{1,40}\][ ]?)?(?:\*\*)?([^\s:*#|\[\]<>][^\n:*|<>]{0,39})(?:\*\*)?(?:: |\xef\xbc\x9a)",
     re.MULTILINE,
 )
-_SENTENCE_ENDS = (b". ", b"? ", b"! ", b"; ", "。".encode(), "！".encode(), "？".encode(), "；".encode())
+_ASCII_ENDS = (b". ", b"? ", b"! ", b"; ")
+_SENTENCE_ENDS = (*_ASCII_ENDS, "。".encode(), "！".encode(), "？".encode(), "；".encode())
 _SAMPLE = 16 * 1024
 
 
@@ -48,10 +49,11 @@ def chunks(data: bytes, pages: Iterable[int] = ()) -> list[Chunk]:
     strict = {page for page in pages if 0 < page < len(data)} | set(turns)
     borders = sorted(strict | {heading[0] for heading in headings} | {0, len(data)})
     starts = [heading[0] for heading in headings]
+    ends = _ASCII_ENDS if data.isascii() else _SENTENCE_ENDS
     found: list[Chunk] = []
     for start, end in _sections(borders, strict):
-        for low, high in _pieces(data, start, end):
-            found.append(Chunk(low, high, _head(headings, starts, low)))
+        for low, high in _pieces(data, start, end, ends):
+            found.append(Chunk(low, high, _head(headings, starts, low) if starts else ""))
     return found
 
 
@@ -66,16 +68,16 @@ def _sections(borders: list[int], strict: set[int]) -> Iterator[tuple[int, int]]
         start = end
 
 
-def _pieces(data: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _pieces(data: bytes, start: int, end: int, ends: tuple[bytes, ...]) -> Iterator[tuple[int, int]]:
     while end - start > MOST:
         rest = end - start
-        cut = _cut(data, start, TARGET if rest > 2 * TARGET else rest // 2)
+        cut = _cut(data, start, TARGET if rest > 2 * TARGET else rest // 2, ends)
         yield start, cut
         start = cut
     yield start, end
 
 
-def _cut(data: bytes, start: int, target: int) -> int:
+def _cut(data: bytes, start: int, target: int, ends: tuple[bytes, ...]) -> int:
     """Return where the passage from `start` ends: with a paragraph near `target`, else a line, a sentence, a word."""
     low, aim, high = start + target // 2, start + target, start + MOST
     for mark in (b"\n\n", b"\n"):
@@ -84,7 +86,7 @@ def _cut(data: bytes, start: int, target: int) -> int:
             at = data.find(mark, aim, high)
         if at >= 0:
             return _after_blank(data, at + len(mark), high)
-    at = max(_after(data, mark, low, aim + 100) for mark in _SENTENCE_ENDS)
+    at = max([_after(data, mark, low, aim + 100) for mark in ends])
     if at < 0:
         at = _after(data, b" ", low, high)
     if at >= 0:

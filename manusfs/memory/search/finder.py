@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from manusfs.errors import ManusfsError
 from manusfs.memory.reading import decoded
 from manusfs.memory.search.chunk import Chunk
+from manusfs.memory.search.fold import fold_plain
 from manusfs.memory.search.hits import Hit, Hits
 from manusfs.memory.search.match import Matcher
 from manusfs.memory.search.passages import window
@@ -30,6 +31,10 @@ SNIPPET_CHARS = 700
 _WIDE_BYTES = 700
 """A passage shorter than this shows what stands beside it: an answer stands beside its question."""
 
+_EACH_TERM = 0.3
+"""Added to the score for each different term in a hit. In a small workspace every word is common, and bm25 gives 0."""
+
+_SPARE = 4
 _FIRST = 400
 _MOST = 100_000
 _BATCH = 24
@@ -68,12 +73,13 @@ class _Search:
         for hit in self._candidates(order):
             at = kept.place(hit.snippet)
             if at is None:
-                if len(found) >= limit:
+                if len(found) >= limit + _SPARE:
                     break
                 found.append(hit)
             elif at < len(found) and len(found[at].also) < 8:
                 found[at] = replace(found[at], also=(*found[at].also, hit.ref))
-        return found
+        # Stable: of equal ones the one that the index put first.
+        return sorted(found, key=lambda hit: -hit.score)[:limit]
 
     def note(self, hits: int, matched: bool) -> str:
         if self._unreadable:
@@ -113,6 +119,7 @@ class _Search:
             return None
         self._shown.setdefault((segment.owner, segment.view), []).append(span)
         ref = _ref(segment, span)
+        score += _EACH_TERM * len({term for _, _, term in self._matcher.folded_spans(fold_plain(snippet))})
         return Hit(ref, body.path, body.url, body.title, score, snippet, *lines, kind=body.kind)
 
     def _covered(self, segment: Segment, span: Span) -> bool:

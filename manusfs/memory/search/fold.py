@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import pairwise
 
-__all__ = ["CJK", "fold", "fold_plain", "fold_with_map", "index_text"]
+__all__ = ["CJK", "fold", "fold_plain", "fold_with_map", "index_text", "index_texts"]
 
 CJK = (
     "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -40,6 +42,8 @@ def _class(byte: int) -> int:
 
 
 _CLASSES = bytes(_class(byte) for byte in range(256))
+_MARKS = (b"aA", b"0,000", b" a a a a", b" A A A A", b"-\n", b"-\r\n", b"\x00")
+"""What is folded in ASCII, in the classes of its bytes."""
 _LETTERS = bytes(ord("a") if byte < 128 and chr(byte).isalpha() else ord(" ") for byte in range(256))
 
 
@@ -62,6 +66,26 @@ def index_text(data: bytes) -> str:
     if b"C" in classes or b"I" in classes or b"\x00" in classes:
         text = _RUN_OR_INVISIBLE.sub(_pairs, text)
     return text
+
+
+def index_texts(data: bytes, borders: Sequence[int]) -> list[str]:
+    """Return `index_text` of each piece of `data`; `borders` are where pieces end, 0 first and its length last.
+
+    One look at the whole finds the pieces that there is something to fold in; the others are taken as they are.
+    """
+    classes = data.translate(_CLASSES)
+    odd: set[int] = set()
+    for mark in _MARKS:
+        at = classes.find(mark)
+        while at >= 0:
+            number = bisect_right(borders, at)
+            odd.add(number - 1)
+            at = classes.find(mark, borders[number])
+    pieces = [data[start:end] for start, end in pairwise(borders)]
+    return [
+        piece.decode("ascii") if number not in odd and piece.isascii() else index_text(piece)
+        for number, piece in enumerate(pieces)
+    ]
 
 
 def _parts(data: bytes, classes: bytes) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from manusfs.errors import ManusfsError
 from manusfs.memory.search.chunk import Chunk, chunks
-from manusfs.memory.search.fold import index_text
+from manusfs.memory.search.fold import index_text, index_texts
 from manusfs.memory.search.texts import Stored, message_texts
 from manusfs.records import Event, Meta, sha256_hex
 from manusfs.session import sessions
@@ -52,12 +52,14 @@ def texts_of(meta: Meta, bodies: Mapping[str, bytes]) -> Iterator[Text]:
         if not data:
             continue
         parts = chunks(data, meta.pages if view == "text" else ())
-        raw = [data[part.start : part.end] for part in parts]
-        found: list[str | None] = [index_text(piece) for piece in raw]
+        found: list[str | None] = [*index_texts(data, [0, *[part.end for part in parts]])]
         if view == "text" and bodies.get("full"):
-            known.update(line for piece in raw for line in _lines(piece))
+            known.update(line for part in parts for line in _lines(data[part.start : part.end]))
         elif view == "full":
-            found = [body if _is_new(piece, known) else None for piece, body in zip(raw, found, strict=True)]
+            found = [
+                body if _is_new(data[part.start : part.end], known) else None
+                for part, body in zip(parts, found, strict=True)
+            ]
         heads = _heads(parts)
         title = _title(meta) if view == "text" or "text" not in bodies else ""
         yield Text(f"obs:{meta.id}", view, [part.end - part.start for part in parts], found, heads, title)
@@ -230,7 +232,7 @@ def _note_texts(path: str, data: bytes) -> list[Text]:
 
 def _text(owner: str, data: bytes, title: str = "") -> Text:
     parts = chunks(data)
-    bodies = [index_text(data[part.start : part.end]) for part in parts]
+    bodies = index_texts(data, [0, *[part.end for part in parts]])
     heads = _heads(parts)
     return Text(owner, "text", [part.end - part.start for part in parts], bodies, heads, index_text(title.encode()))
 

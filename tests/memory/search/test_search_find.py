@@ -130,6 +130,15 @@ def test_of_equal_passages_the_newest_comes_first(place: Place) -> None:
     assert place.texts("alpha") == ["alpha peach stands here", "alpha apple stands here"]
 
 
+def test_in_a_small_workspace_more_of_the_words_is_better(place: Place) -> None:
+    """Words that stand in half of all passages weigh nothing in bm25."""
+    place.add("the bridge was opened by the mayor in 1932", "a")
+    place.add("the bridge is long", "b")
+    hits = place.search.search("who opened the bridge")
+    assert [hit.snippet for hit in hits] == ["the bridge was opened by the mayor in 1932", "the bridge is long"]
+    assert all(hit.score > 0.1 for hit in hits)
+
+
 def test_a_title_is_found_though_the_text_lacks_its_words(place: Place) -> None:
     meta = place.add("Nothing but plain talk.", title="Annual zeppelin report")
     place.add("Other talk.", "b")
