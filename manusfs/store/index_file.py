@@ -98,7 +98,14 @@ def is_broken(error: sqlite3.Error) -> bool:
     code = getattr(error, "sqlite_errorcode", None)
     if code is not None and code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return True
-    signs = ("malformed", "no such table", "no such column", "unsupported file format", "constructor failed", "has no col")
+    signs = (
+        "malformed",
+        "no such table",
+        "no such column",
+        "unsupported file format",
+        "constructor failed",
+        "has no col",
+    )
     return any(sign in str(error) for sign in signs)
 
 
