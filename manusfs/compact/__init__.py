@@ -1,6 +1,6 @@
 """Compaction: policies that propose moves, and the one compactor that makes an epoch of them. Pure."""
 
-from manusfs.compact.compactor import Fresh, compact, due, reopen, undo
+from manusfs.compact.compactor import Fresh, compact, due, reopen, room, undo
 from manusfs.compact.moves import AskFirst, Fold, Move, Summarise, ToFull
 from manusfs.compact.policy import Budget, Policy, load_policy, policy_names
 
@@ -18,5 +18,6 @@ __all__ = [
     "load_policy",
     "policy_names",
     "reopen",
+    "room",
     "undo",
 ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import sys
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from manusfs.compact.ladder import STEPS, slope_moves
@@ -12,6 +13,7 @@ from manusfs.compact.policy import Budget, Policy
 from manusfs.compact.settle import settle
 from manusfs.context import (
     Caps,
+    Key,
     Reader,
     Section,
     Setup,
@@ -27,11 +29,14 @@ from manusfs.errors import InvalidRequest, LimitReached, ManusfsError, NotFound
 from manusfs.messages import Profile, Reply, Request, validate
 from manusfs.records import Event, TextPart
 
-__all__ = ["Fresh", "compact", "due", "reopen", "undo"]
+__all__ = ["Fresh", "compact", "due", "reopen", "room", "undo"]
 
 _LEAST_ROOM = 2_000
 """Tokens: with less between the fixed sections and the mark, the hard limit is what counts."""
-_TIGHT = Caps(message_chars=400, tokens=1_000, mentions=5)
+_FRAME = 200
+"""Tokens of the collapsed ledgers and of the frame round the newest turn."""
+_CARRIED = 300
+"""Most tokens by which a call is carried over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,19 @@ def compact(
     low = _low(window, policy, budget, fresh)
     draft = _descend(window, [plan], low, budget, reader, fresh, policy.name, "compaction")
     return draft.events if draft.size < window.tokens or window.tokens > budget.limit else ()
+
+
+def room(window: Window, budget: Budget, fresh: Fresh | None = None) -> int:
+    """Return the tokens that the results of the newest calls may take if all else is folded to its smallest form.
+
+    What they take beyond it could never be shown in full. Calibrated; 0 when nothing is left.
+    """
+    fresh = fresh or Fresh()
+    newest = next(reversed(list(window.exchanges())), None)
+    calls = [item for item in newest.items if item.kind in ("call", "other", "text")] if newest is not None else []
+    around = _FRAME + sum(min(item.tokens, _CARRIED) for item in calls)
+    smallest = _fixed(window, _tight(budget), fresh) + round(around * window.meter.calibration.ratio)
+    return max(0, (budget.limit - smallest) * 9 // 10)
 
 
 def reopen(
@@ -153,31 +171,27 @@ def _descend(
     """Return the first epoch on the way down that is no larger than `low`, else the smallest that fits and is sound."""
     if window.open_calls:
         raise InvalidRequest("a call is open", hint="append its result, or an honest error, before a new epoch")
-    drafts: list[_Draft] = []
+    smallest = sys.maxsize
     trouble: ManusfsError | None = None
     memo: dict[str, int] = {}
-    for moves, caps in _ladder(window, plans, low, budget, fresh):
-        draft = _try(window, moves, caps, fresh, policy, because, memo)
-        drafts.append(draft)
-        if draft.size <= low:
-            try:
-                _check(draft, reader)
-            except ManusfsError as error:
-                trouble = error
-                continue
-            return draft
-    for draft in sorted(drafts, key=lambda draft: draft.size):
-        if draft.size > budget.limit:
-            break
-        try:
-            _check(draft, reader)
-        except ManusfsError as error:
-            trouble = error
-            continue
-        return draft
+    # What the model has not seen yet is folded only where it can't stand at all: else it would ask for it again.
+    for keep in dict.fromkeys((window.unseen, frozenset[Key]())):
+        drafts: list[_Draft] = []
+        for moves, caps in _ladder(window, plans, low, budget, fresh, keep):
+            draft = _try(window, moves, keep, caps, fresh, policy, because, memo)
+            smallest = min(smallest, draft.size)
+            if draft.size > low:
+                drafts.append(draft)
+            elif (found := _fault(draft, reader)) is None:
+                return draft
+            else:
+                trouble = found
+        for draft in sorted((draft for draft in drafts if draft.size <= budget.limit), key=lambda draft: draft.size):
+            if (found := _fault(draft, reader)) is None:
+                return draft
+            trouble = found
     if trouble is not None:
         raise trouble
-    smallest = min(draft.size for draft in drafts)
     raise LimitReached(
         f"the smallest form of this session takes {smallest} tokens; {budget.limit} fit beside the reply",
         hint="use a model with a larger window, a smaller `max_tokens`, or start a new run in the same workspace",
@@ -185,28 +199,34 @@ def _descend(
 
 
 def _ladder(
-    window: Window, plans: Sequence[Sequence[Move]], low: int, budget: Budget, fresh: Fresh
+    window: Window,
+    plans: Sequence[Sequence[Move]],
+    low: int,
+    budget: Budget,
+    fresh: Fresh,
+    keep: Collection[Key],
 ) -> Iterator[tuple[Sequence[Move], Caps]]:
     caps = Caps(tokens=budget.window // 10)
     for plan in plans:
         yield plan, caps
-    ratio = window.meter.calibration.ratio
-    room = max(0, int((low - _fixed(window, caps, fresh)) / ratio))
+    free = int((low - _fixed(window, caps, fresh)) / window.meter.calibration.ratio)
+    free = max(0, free - _tokens(window, keep))
     for step in STEPS:
-        yield slope_moves(window, step, room), caps
-    yield slope_moves(window, STEPS[-1], room), replace(_TIGHT, tokens=min(_TIGHT.tokens, budget.window // 50))
+        yield slope_moves(window, step, free, keep), caps
+    yield slope_moves(window, STEPS[-1], free, keep), _tight(budget)
 
 
 def _try(
     window: Window,
     moves: Sequence[Move],
+    keep: Collection[Key],
     caps: Caps,
     fresh: Fresh,
     policy: str,
     because: str,
     memo: dict[str, int],
 ) -> _Draft:
-    moves, ledgers = settle(window, moves)
+    moves, ledgers = settle(window, moves, keep)
     if not moves:
         return _open(window.fork(), (), caps, fresh, because, memo)
     numbers = iter(range(len(ledgers)))
@@ -254,21 +274,40 @@ def _check(draft: _Draft, reader: Reader) -> None:
     validate(assemble(window, reader, Profile(window.setup.model, caches=False)))
 
 
+def _fault(draft: _Draft, reader: Reader) -> ManusfsError | None:
+    """Return what is wrong with the epoch's first request, None when it can be sent."""
+    try:
+        _check(draft, reader)
+    except ManusfsError as error:
+        return error
+    return None
+
+
 def _low(window: Window, policy: Policy, budget: Budget, fresh: Fresh) -> int:
     """Return the size to get down to: a third of what lies between the fixed sections and the mark is freed.
 
-    Less would break the cached prefix too often; more would drop below the half that stays in full.
+    Less would break the cached prefix too often; more would drop below the half that stays in full. What the model has
+    not seen yet counts as fixed.
     """
     fixed = _fixed(window, Caps(tokens=budget.window // 10), fresh)
+    fixed += round(_tokens(window, window.unseen) * window.meter.calibration.ratio)
     high = min(policy.mark(budget), budget.limit)
     if high - fixed < _LEAST_ROOM:
         high = budget.limit
-    return fixed + max(0, high - fixed) * 2 // 3
+    return min(budget.limit, fixed + max(0, high - fixed) * 2 // 3)
 
 
 def _fixed(window: Window, caps: Caps, fresh: Fresh) -> int:
     head, tail = frame_sections(window, caps, instructions=fresh.instructions, todo=fresh.todo)
     return round((estimate_setup(window.setup) + _cost([*head, *tail], {})) * window.meter.calibration.ratio)
+
+
+def _tokens(window: Window, keys: Iterable[Key]) -> int:
+    return sum(item.tokens for key in keys if (item := window.item(*key)) is not None)
+
+
+def _tight(budget: Budget) -> Caps:
+    return Caps(message_chars=400, tokens=min(1_000, budget.window // 50), mentions=5)
 
 
 def _cost(sections: Sequence[Section], memo: dict[str, int]) -> int:

@@ -5,7 +5,7 @@ Nothing here needs a model. Each step of the ladder is a steeper slope over less
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from manusfs.compact.moves import Fold, Move, span
@@ -68,12 +68,12 @@ class _Plan:
     """Ledgers that collapse."""
 
 
-def slope_moves(window: Window, slope: Slope, room: int) -> list[Move]:
+def slope_moves(window: Window, slope: Slope, room: int, keep: Collection[Key] = ()) -> list[Move]:
     """Return the moves that give `window` the shape of `slope` within `room` tokens (uncalibrated).
 
-    Nothing comes back to a larger form by it.
+    Nothing comes back to a larger form by it. What is in `keep` stands beside the room and is not counted.
     """
-    plan = _sort(window, slope.rooms(room))
+    plan = _sort(window, slope.rooms(room), keep)
     moves: list[Move] = [Fold(tuple(_runs(plan.stub)))] if plan.stub else []
     if plan.ledger:
         moves.append(Fold(tuple(_runs(plan.ledger)), "ledger"))
@@ -84,11 +84,11 @@ def slope_moves(window: Window, slope: Slope, room: int) -> list[Move]:
     return moves
 
 
-def _sort(window: Window, rooms: tuple[float, float, float]) -> _Plan:
+def _sort(window: Window, rooms: tuple[float, float, float], keep: Collection[Key]) -> _Plan:
     """Walk from the newest turn back; a tier that is full hands over to the next."""
     plan, level, used, counted = _Plan(), 0, 0.0, set[Key]()
     for exchange in reversed(list(window.exchanges())):
-        loose = [item for item in exchange.items if item.group is None and item.kind not in _SKIPPED]
+        loose = [i for i in exchange.items if i.group is None and i.kind not in _SKIPPED and i.key not in keep]
         groups = {item.group for item in exchange.items if item.group is not None and item.form == "ledger"}
         for group in groups - counted:
             counted.add(group)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -14,16 +14,17 @@ __all__ = ["settle"]
 _RANK: dict[Form, int] = {"full": 0, "stub": 1, "ledger": 2, "summary": 2, "collapsed": 3}
 
 
-def settle(window: Window, moves: Iterable[Move]) -> tuple[list[Move], list[Ledger]]:
+def settle(window: Window, moves: Iterable[Move], keep: Collection[Key] = ()) -> tuple[list[Move], list[Ledger]]:
     """Return `moves` without what they would not change, and the ledgers of those that need one, in their order.
 
-    A fold never brings a block back to a larger form; a collapse takes in the ledgers that it finds.
+    A fold never brings a block back to a larger form, nor touches those of `keep`; a collapse takes in the ledgers
+    that it finds.
     """
     settled: list[Move] = []
     ledgers: list[Ledger] = []
     for move in moves:
         if isinstance(move, Fold):
-            items = [item for item in _items(window, move.blocks) if _goes_down(item, move)]
+            items = [item for item in _items(window, move.blocks) if _goes_down(item, move) and item.key not in keep]
         elif isinstance(move, ToFull):
             items = [item for item in _items(window, move.blocks) if item.form != "full"]
         else:

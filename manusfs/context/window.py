@@ -110,6 +110,15 @@ class Window:
         """What the user said, in order."""
         return tuple(self._items[key] for key in self._users)
 
+    @property
+    def unseen(self) -> frozenset[Key]:
+        """What came since the model spoke last, with the calls that brought it: it has not stood in any request yet."""
+        last = [item for key in self._keys[self._starts[-1] :] if (item := self._items[key]).form == "full"]
+        kinds = {"result", "source", "changed"}
+        if any(item.kind == "result" for item in last):
+            kinds.add("call")
+        return frozenset(item.key for item in last if item.kind in kinds)
+
     def ledger(self, key: Key) -> Ledger:
         """Return the ledger that a compaction made."""
         return self._ledgers[key]

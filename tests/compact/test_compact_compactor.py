@@ -10,7 +10,20 @@ import pytest
 from compact.runs import Run, performed
 from context.conversations import FixedReader, Log, call, hex_id, request_text, text
 
-from manusfs.compact import AskFirst, Budget, Fold, Fresh, Move, Summarise, compact, due, load_policy, reopen, undo
+from manusfs.compact import (
+    AskFirst,
+    Budget,
+    Fold,
+    Fresh,
+    Move,
+    Summarise,
+    compact,
+    due,
+    load_policy,
+    reopen,
+    room,
+    undo,
+)
 from manusfs.context import Window, estimate, fold
 from manusfs.errors import Damaged, InvalidRequest, LimitReached, NotFound
 from manusfs.messages import Block
@@ -40,6 +53,11 @@ def filled(policy: Any, turns: int = 30, window: int = 40_000) -> Run:
     return run
 
 
+def up_to(words: str, tokens: int) -> str:
+    """Return `words` as often as `tokens` hold."""
+    return words * int(tokens * 100 / estimate(words * 100))
+
+
 def opening(run: Run) -> str:
     return "\n".join(
         part.text for part in (section.part for section in run.window.opening) if isinstance(part, TextPart)
@@ -57,8 +75,10 @@ def test_a_ledger_has_a_line_for_each_observation_with_what_was_read_of_it() -> 
     run.add(log.shows("c", TextPart("wrote"), wrote=["notes/a.md"]))
     run.add(log.says(call("d", "bash")))
     run.add(log.saw("d", hex_id(2), kind="tool", source='bash {"cmd":"ls"}', url="", title="", size=999))
+    run.add(log.says(call("e")), log.shows("e", TextPart("what the model has not seen yet")))
     run.record(performed(run.window, run.policy, Budget(1_000_000, 0), run.reader))
-    said = opening(run).split("</user_message>\n")[1]
+    said, newest = opening(run).split("</user_message>\n")[1].split("\n<turn ")
+    assert "what the model has not seen yet" in newest
     assert said == (
         '<ledger refs="2" bytes="50999" from="msg:20261130-ab12:3-9">\n'
         "msg:20261130-ab12:3.0 I start with the first page. It is long.\n"
@@ -153,6 +173,33 @@ def test_a_thousand_messages_of_the_user_do_not_fill_the_window() -> None:
     run.compact()
     run.request()
     assert run.window.tokens < 16_000
+
+
+def test_what_the_model_has_not_seen_is_never_folded_while_it_fits() -> None:
+    """DESIGN 6: newest results in full, else the model asks for them again until its limit of turns."""
+    for size in (8_000, 11_000, 16_000, 30_000):
+        run = filled(load_policy("manus"), turns=20, window=size)
+        words = up_to("what was asked for ", room(run.window, run.budget))
+        run.add(run.log.says(call("x")), run.log.shows("x", TextPart(words)))
+        assert run.window.tokens > run.budget.limit // 3
+        run.compact()
+        assert words in opening(run), size
+        assert run.window.unseen == frozenset({(len(run.log.events) - 3, 0), (len(run.log.events) - 2, 0)})
+        run.request()
+        run.add(run.log.says(call("y")))
+        run.add(run.log.shows("y", TextPart(up_to("more of it ", room(run.window, run.budget)))))
+        run.compact()
+        assert words not in opening(run), size
+
+
+def test_what_can_not_fit_even_alone_is_folded_all_the_same() -> None:
+    """I4 comes first."""
+    run = filled(load_policy("manus"), window=8_000)
+    words = "too much to be shown " * 4_000
+    run.add(run.log.says(call("x")), run.log.shows("x", TextPart(words)))
+    run.compact()
+    assert words not in opening(run) and f"msg:{run.log.session}:{len(run.log.events) - 2}.0" in opening(run)
+    run.request()
 
 
 def test_a_session_that_can_not_fit_is_told_with_the_numbers() -> None:
