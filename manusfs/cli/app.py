@@ -90,10 +90,16 @@ class App:
         return effective
 
     def table(self, folder: Path | None) -> dict[str, Any]:
-        """Return the settings that the file in `folder` holds, unchecked."""
+        """Return the settings that the file in `folder` holds, unchecked. A link is refused: it could lead anywhere."""
         if folder is None:
             return {}
-        return parse_toml((folder / "manusfs.toml").read_bytes(), "manusfs.toml")
+        from manusfs.workspace.paths import Root
+
+        root = Root(folder)
+        try:
+            return parse_toml(root.read("manusfs.toml"), "manusfs.toml")
+        finally:
+            root.close()
 
     def state(self, folder: Path, table: Mapping[str, Any]) -> State:
         """Return what `folder` is to this user."""

@@ -103,13 +103,13 @@ class Folder:
 def find(start: Path | str, explicit: Path | str | None = None, from_environment: Path | str | None = None) -> Path:
     """Return the workspace that a person means: the one named, else the environment's, else the nearest above `start`.
 
-    A named one is returned as it is; opening it says whether it is one.
-
     Raises:
-        NoWorkspace: none is named and none found.
+        NoWorkspace: the one named is none, or none is named and none found.
     """
     for named in (explicit, from_environment):
         if named:
+            if not (Path(named) / MARKER).is_file():
+                raise _no_workspace(Path(named))
             return Path(named)
     start = Path(start)
     here = start.absolute()

@@ -169,3 +169,9 @@ def test_doctor_and_completion_answer(filled: Call) -> None:
     assert {"python", "packages", "sqlite", "file system", "key", "model"} <= names
     assert "_MANUSFS_COMPLETE" in filled("completion", "bash").out
     assert PAGE  # the fixture's text is what the others read
+
+
+def test_a_named_folder_that_is_no_workspace_is_told(call: Call, tmp_path: Path) -> None:
+    for place in ("nowhere", str(tmp_path)):
+        done = call("-w", place, "ls")
+        assert done.code == 78 and "no workspace" in done.err
