@@ -120,8 +120,13 @@ def test_a_workspace_is_found_as_git_finds_a_repository(tmp_path: Path) -> None:
     (tmp_path / "ws" / MARKER).write_text("format = 1\n")
     assert find(tmp_path / "ws/notes/deep") == tmp_path / "ws"
     assert find(tmp_path / "ws") == tmp_path / "ws"
-    assert find(tmp_path / "ws", None, "/env") == Path("/env")
-    assert find(tmp_path / "ws", "flag", "/env") == Path("flag")
+    for name in ("env", "flag"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / MARKER).write_text("format = 1\n")
+    assert find(tmp_path / "ws", None, tmp_path / "env") == tmp_path / "env"
+    assert find(tmp_path / "ws", tmp_path / "flag", tmp_path / "env") == tmp_path / "flag"
+    with pytest.raises(NoWorkspace, match="nowhere"):
+        find(tmp_path / "ws", tmp_path / "nowhere", tmp_path / "env")
     assert find(tmp_path / "ws", None, "") == tmp_path / "ws"
     with pytest.raises(NoWorkspace, match="or above it"):
         find(tmp_path)
