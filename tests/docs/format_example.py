@@ -211,7 +211,7 @@ def _events(events: Sequence[Event]) -> dict[str, str]:
     """Return the data of the first event of each kind, and of those that show something of their own."""
     wanted: dict[str, str] = {}
     for event in events:
-        name = event.kind
+        name: str = event.kind
         if event.kind == "message":
             name = f"message-{event.data['role']}"
         elif event.kind == "epoch" and event.data["n"] > 1:
