@@ -98,7 +98,7 @@ def test_a_server_tools_result_without_its_call_is_told_apart() -> None:
 
 
 def test_limits_warn_at_80_percent_once_and_end_at_100() -> None:
-    """GN-3, section 2.17: limits are told before they are hit."""
+    """CC-9, GN-3, section 2.17: limits are told before they are hit."""
     limits = Limits(Settings(max_turns=10, max_total_tokens=0), clock=lambda: 0.0)
     told = []
     for _ in range(9):
@@ -142,7 +142,7 @@ def shown(tokens: int, call: str = "a") -> Offer:
 
 @given(st.lists(st.integers(1, 30_000), min_size=1, max_size=12), st.integers(0, 60_000))
 def test_the_results_of_a_turn_share_what_is_left(sizes: list[int], left: int) -> None:
-    """I4: what does not fit is sent as a ref, the largest first, and the whole stands in the transcript."""
+    """CC-11, section 2.3, I4: what does not fit is sent as a ref, the largest first; the transcript has the whole."""
     offers = [shown(size) for size in sizes]
     fitted = fit(offers, left, "20261130-abcd", 12)
     least = sum(min(size, 150) for size in sizes)

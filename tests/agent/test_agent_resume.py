@@ -152,7 +152,7 @@ def test_other_hands_open_a_new_epoch_without_the_old_thinking(tmp_path: Path, c
 
 
 def test_a_copied_folder_goes_on(tmp_path: Path) -> None:
-    """The folder is the memory: nothing in it names where it was."""
+    """Section 2.16: the folder is the memory: nothing in it names where it was."""
     session = whole_session(tmp_path / "w")
     shutil.copytree(tmp_path / "w", tmp_path / "moved")
     shutil.rmtree(tmp_path / "w")

@@ -100,7 +100,7 @@ def test_calls_of_a_turn_run_side_by_side_and_come_back_in_call_order(tmp_path: 
 
 
 def test_nothing_reaches_the_model_before_it_is_on_disk(tmp_path: Path) -> None:
-    """I1, MA-2: commit, then the transcript line, then the request."""
+    """Section 2.5, I1, MA-2: commit, then the transcript line, then the request."""
     path = tmp_path / "w"
     workspace = make_workspace(path, {f"{PAGES}a": page("plant")})
 
@@ -116,7 +116,7 @@ def test_nothing_reaches_the_model_before_it_is_on_disk(tmp_path: Path) -> None:
 
 
 def test_a_large_result_costs_only_its_stub(tmp_path: Path) -> None:
-    """MA-3, CC-17: 9,000 paragraphs are born a stub; the whole is on disk."""
+    """CC-16, section 2.11, MA-3, CC-17: 9,000 paragraphs are born a stub; the whole is on disk."""
     workspace = make_workspace(tmp_path / "w", {f"{PAGES}a": page("plant", 9_000)})
     model = ScriptedModel([fetches([f"{PAGES}a"]), "Done."])
     told: list[AgentEvent] = []
@@ -211,7 +211,7 @@ def test_two_edits_of_one_file_in_one_turn_are_both_there(tmp_path: Path) -> Non
 
 
 def test_a_second_read_of_the_same_span_is_answered_with_a_pointer(tmp_path: Path) -> None:
-    """CC-15: as long as it stands in the window; another span, or a note, is shown."""
+    """Section 2.13, CC-15: as long as it stands in the window; another span, or a note, is shown."""
     workspace = make_workspace(tmp_path / "w", {f"{PAGES}a": page("plant")})
     model = ScriptedModel(
         [

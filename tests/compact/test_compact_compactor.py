@@ -106,7 +106,7 @@ def test_a_collapsed_ledger_is_one_line_whose_ref_brings_the_whole_back() -> Non
 
 
 def test_collapsing_again_takes_over_the_lines_of_the_ledgers_it_finds() -> None:
-    """One read brings all of it back, however often it was folded."""
+    """Section 2.7: one read brings all of it back, however often it was folded."""
     run = filled(Proposes(Fold(("1-40",), "collapsed")))
     run.compact()
     run.policy = Proposes(Fold(("1-9999",), "collapsed"))
@@ -125,7 +125,7 @@ def test_a_fold_never_brings_a_block_back_to_a_larger_form() -> None:
 
 
 def test_nothing_is_written_when_nothing_can_be_freed() -> None:
-    """Compaction never makes the context larger."""
+    """GC-6: compaction never makes the context larger."""
     run = filled(Proposes(), turns=1)
     run.compact()
     assert run.compact() == ()
@@ -156,7 +156,7 @@ def test_it_works_when_the_window_is_already_over_full() -> None:
 
 
 def test_one_enormous_turn_is_folded_to_refs() -> None:
-    """The last step of the ladder: truncation of kept turns to refs."""
+    """CC-7: the last step of the ladder: truncation of kept turns to refs."""
     run = Run(load_policy("manus"), 30_000)
     run.add(run.log.says(call("a")))
     run.add(run.log.shows("a", TextPart("word " * 60_000)))

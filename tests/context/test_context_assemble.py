@@ -71,7 +71,7 @@ def test_an_orphan_result_is_not_sent_and_stays_in_the_session() -> None:
 
 
 def test_no_output_and_no_reply_get_words() -> None:
-    """GC-11: a placeholder that is no empty text, and never one that reads as if something had been there."""
+    """GC-4, GC-11: a placeholder that is no empty text, and never one that reads as if something had been there."""
     log = begun()
     log.says(text(" "), call("a"))
     log.shows("a", TextPart(""))

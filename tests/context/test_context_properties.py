@@ -43,7 +43,7 @@ def test_each_request_begins_with_the_one_before_and_is_well_formed(steps: list[
 def test_a_session_cut_anywhere_is_repaired_to_a_valid_request(
     steps: list[tuple[object, ...]], data: st.DataObject
 ) -> None:
-    """I3, s01: the log gains a record for each open call and loses none."""
+    """OC-9, I3, s01: the log gains a record for each open call and loses none."""
     log = session(steps)
     log.events = log.events[: data.draw(st.integers(2, len(log.events)))]
     window = fold(log.events)

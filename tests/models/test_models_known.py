@@ -36,6 +36,7 @@ def test_the_built_in_table_says_what_the_price_list_says(name: str) -> None:
 
 @pytest.mark.parametrize("name", TODAY)
 def test_todays_models_are_known_whole(name: str) -> None:
+    """GC-10."""
     known = profile(name)
     assert (known.window, known.max_output) == (1_000_000, 128_000)
     assert known.thinking == {"type": "adaptive", "display": "summarized"}

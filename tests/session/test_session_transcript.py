@@ -127,6 +127,7 @@ def test_nobody_repairs_the_workspace_under_a_session(folder: Folder) -> None:
 
 
 def test_children_lie_beside_their_parent_and_are_numbered(folder: Folder) -> None:
+    """Section 2.9."""
     with Transcript.create(folder) as parent:
         names = []
         for _ in range(3):

@@ -106,7 +106,7 @@ def test_read_shows_a_capped_piece_and_where_to_go_on(env: Env) -> None:
 
 
 def test_read_by_offset_limit_lines_and_page(env: Env) -> None:
-    """Section 5: by bytes, lines or PDF page."""
+    """Section 2.4: by bytes, lines or PDF page."""
     ref = keep(env, TEXT.encode(), media_type="application/pdf")
     assert "Line 0 about" in text(env, "read", ref=ref, limit=20) and 'end="20"' in text(env, "read", ref=ref, limit=20)
     assert "\nLine 9 about" in text(env, "read", ref=ref, lines="10-11")
@@ -259,7 +259,7 @@ def test_skills_are_written_only_where_the_settings_allow_it(env: Env) -> None:
 
 
 def test_write_makes_replaces_and_appends(env: Env) -> None:
-    """What a call replaced stays in the transcript: people may have written it."""
+    """MA-9: what a call replaced stays in the transcript: people may have written it."""
     root = env.workspace.folder.root
     assert use(env, "write", path="notes/new/place/a.md", content="One").wrote == ("notes/new/place/a.md",)
     use(env, "write", path="notes/new/place/a.md", content="Two", append=True)
@@ -306,6 +306,7 @@ def test_fetch_and_web_search_pass_on_what_came(env: Env) -> None:
 
 
 def test_status_is_one_line_a_fact(env: Env) -> None:
+    """Section 2.18."""
     assert text(env, "context_status") == '<listing of="context">\ntokens: 1 of 2\n</listing>'
 
 

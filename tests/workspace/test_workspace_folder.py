@@ -162,6 +162,7 @@ def test_the_wheel_holds_the_template(tmp_path: Path) -> None:
 
 
 def test_what_is_set_aside_is_kept_and_never_overwrites(tmp_path: Path) -> None:
+    """Section 2.12."""
     with Folder.create(tmp_path / "w") as made:
         paths = []
         for text in (b"1", b"2"):
