@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urljoin
 
-from manusfs.extract.job import title_line
+from manusfs.extract.job import plain_view, title_line
 from manusfs.extract.markdown import Buffer, Table, code_block
 from manusfs.extract.seen import Link, Place, Seen
 
@@ -143,6 +143,8 @@ class _Walker:
         return node.hasattr("hidden") or (bool(style) and _HIDDEN_STYLE.search(style) is not None)
 
     def _text(self, text: str) -> None:
+        # numeric references bring controls past the parser
+        text = plain_view(text)
         if self._pre is not None:
             self._pre.append(text)
             return
@@ -247,6 +249,8 @@ class _Walker:
         if text:
             self.buffer.block(text)
             self.buffer.blocks += 1
+        if table.layout:
+            self.seen.layout += [node, *table.elements]
         if table.is_data:
             if len(table.rows) > 1 and not table.is_menu:
                 self.seen.tables.append((node, text))
@@ -255,6 +259,11 @@ class _Walker:
     def _row(self, node: Any, tag: str) -> None:
         if self._tables:
             self._tables[-1].row()
+            self._tables[-1].elements.append(node)
+
+    def _group(self, node: Any, tag: str) -> None:
+        if self._tables:
+            self._tables[-1].elements.append(node)
 
     def _caption(self, node: Any, tag: str) -> Callable[[], None] | None:
         if not self._tables:
@@ -269,6 +278,7 @@ class _Walker:
         if not self._tables:
             return None
         self._push()
+        self._tables[-1].elements.append(node)
         lists, self._lists = self._lists, []
         return lambda: self._end_cell(node, lists)
 
@@ -347,6 +357,7 @@ _HANDLERS: dict[str, _Handler] = {
     "blockquote": _Walker._quote,
     "table": _Walker._table,
     "caption": _Walker._caption,
+    **dict.fromkeys(("tbody", "thead", "tfoot"), _Walker._group),
     "tr": _Walker._row,
     "td": _Walker._cell,
     "th": _Walker._cell,

@@ -132,7 +132,18 @@ def _prepare(source: str, tree: Any, seen: Seen) -> Marks:
             node.setattr("href", url)
         else:
             node.delattr("href")
+    for node in seen.layout:
+        _as_block(tree, node)
     return Marks(tree, source, seen)
+
+
+def _as_block(tree: Any, node: Any) -> None:
+    """Put a div in the place of `node`: trafilatura keeps little of what stands in cells."""
+    block = tree.create_element("div")
+    while (child := node.first_child) is not None:
+        block.append_child(child)
+    if node.parent is not None:
+        node.parent.replace_child(block, node)
 
 
 def _main_content(page: str, job: Job, marks: Marks) -> tuple[str, str]:

@@ -39,6 +39,10 @@ class Job:
     source_url: str = ""
     limits: Limits = Limits()
     started: float = field(default_factory=time.monotonic)
+    done: tuple[int, ...] = ()
+    """Where the pages begin that earlier children gave before they died, and where the next one will; empty without."""
+    falls: int = 0
+    """How many children have died over this document."""
 
     def seconds_left(self) -> float:
         """Return how long the extractor may still work so that it can end by itself, not be killed."""
@@ -71,11 +75,14 @@ class FormatExtractor(Protocol):
 
 
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]")
+_REFUSED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def plain_view(text: str) -> str:
     """Return `text` as a view may hold it: line ends are \\n, no controls but tab, no lone surrogates."""
+    if not _REFUSED.search(text):
+        return text
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x0b", "\n").replace("\x0c", "\n")
     return _SURROGATES.sub("\ufffd", _CONTROLS.sub("", text))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from manusfs.extract.notebook import fenced
 
@@ -76,6 +77,8 @@ class Table:
     layout: bool = False
     """True if cells hold what a Markdown table can't: blocks, other tables, long text."""
     link_chars: int = 0
+    elements: list[Any] = field(default_factory=list)
+    """Elements of groups, rows and cells."""
     _hanging: dict[int, int] = field(default_factory=dict)
     """Columns into which a cell from above reaches down, each with the last row that it reaches."""
     _filled: int = 0

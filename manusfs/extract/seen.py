@@ -39,6 +39,8 @@ class Seen:
     """Elements of code blocks with the Markdown of each, for the reading view."""
     tables: list[tuple[Any, str]] = field(default_factory=list)
     """The same of data tables."""
+    layout: list[Any] = field(default_factory=list)
+    """Elements of tables that only serve layout, each before those inside it."""
     anchors: list[tuple[Any, str]] = field(default_factory=list)
     """Link elements and their absolute URLs, empty for places on the same page."""
     hidden: list[Any] = field(default_factory=list)
