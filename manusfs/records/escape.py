@@ -75,12 +75,13 @@ def _between_letters(text: str, at: int) -> bool:
 
 def field(text: str, limit: int = 120) -> str:
     """Return untrusted text as one escaped line of at most `limit` characters, fit to stand between quotes."""
-    kept = (c for c in valid_text(text) if c in "\t\n\r" or not _BAD.match(c))
-    line = " ".join(
-        "".join(
-            c for c in kept if unicodedata.category(c) not in ("Cc", "Cf", "Cn", "Zl", "Zp") or c in "\t\n\r"
-        ).split()
-    )
+    text = valid_text(text)
+    # What is printable and in no list of ours has nothing to be taken out: that is most titles and addresses.
+    if not text.isprintable() or _BAD.search(text):
+        kept = (c for c in text if c in "\t\n\r" or not _BAD.match(c))
+        gone = ("Cc", "Cf", "Cn", "Zl", "Zp")
+        text = "".join(c for c in kept if unicodedata.category(c) not in gone or c in "\t\n\r")
+    line = " ".join(text.split())
     if len(line) > limit:
         line = line[: limit - 1] + "…"
     return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")

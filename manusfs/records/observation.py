@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from manusfs.records.refs import Span
@@ -71,7 +71,7 @@ class Meta:
     extractor: str
     """Name and version, for example "trafilatura/2.3.1"."""
     complete: bool = True
-    """False when the body was cut on its way, or extraction stopped early."""
+    """False when the body was cut on its way. A text that was not finished says so in `notes`: its bytes are whole."""
     notes: tuple[str, ...] = ()
     """Plain words for the reader: "no text layer", "unreliable text", "pages 1-40 of 1000000"."""
     pages: tuple[int, ...] = ()
@@ -120,7 +120,13 @@ class Meta:
 
     def to_json(self) -> dict[str, Any]:
         """Return what `meta.json` holds."""
-        return asdict(self)
+        # By hand: `dataclasses.asdict` copies each value deeply, which took longer than writing the file.
+        data = _members(self)
+        data["source"] = _members(self.source)
+        data["files"] = {view: _members(file) for view, file in self.files.items()}
+        data["outline"] = [_members(heading) for heading in self.outline]
+        data["http"] = None if self.http is None else _members(self.http)
+        return data
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Meta:
@@ -138,6 +144,10 @@ class Meta:
         for name in ("notes", "pages", "page_labels"):
             known[name] = tuple(data.get(name, ()))
         return cls(**known)
+
+
+def _members(value: Meta | Source | FileMeta | Heading | HttpMeta) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
 def _file(data: dict[str, Any]) -> FileMeta:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 from typing import Any
 
 from manusfs.store.index_rows import (
@@ -51,7 +51,7 @@ def write(connection: sqlite3.Connection, rows: Iterable[tuple[Any, tuple[Text, 
             row = _newest(connection, row, known.get(row.id))
         if row is None:
             continue
-        values = astuple(row)
+        values = tuple([getattr(row, name) for name in row.__dataclass_fields__])
         key = values[:2] if isinstance(row, RefRow) else values[0]
         by_table.setdefault(type(row), {})[key] = values
         for text in texts:

@@ -103,11 +103,7 @@ class Committer:
             self._decide(staged, batch)
             if not staged.known:
                 self._write_meta(staged)
-        for staged in group:
-            self._sync_files(staged)
-        for staged in group:
-            if staged.folder_fd >= 0:
-                self._fs.sync_dir(staged.folder_fd)
+        self._sync(group)
         with self._root.folders() as folders:
             for staged in group:
                 self._place(staged, folders)
@@ -171,9 +167,8 @@ class Committer:
             fd = self._fs.create(staged.folder_fd, file)
             staged.file_fds.append(fd)
             self._fs.write(fd, data)
-            self._fs.start_sync(fd)
         if not self._may_hold(staged, 1 + len(bodies)):
-            self._sync_files(staged)
+            self._sync([staged], folders=False)
             self._release(staged)
 
     def _may_hold(self, staged: Staged, count: int) -> bool:
@@ -196,13 +191,13 @@ class Committer:
         fd = self._fs.create(staged.folder_fd, META)
         staged.file_fds.append(fd)
         self._fs.write(fd, encode_meta(staged.meta))
-        self._fs.start_sync(fd)
 
-    def _sync_files(self, staged: Staged) -> None:
-        for fd in staged.file_fds:
-            self._fs.sync(fd)
-        while staged.file_fds:
-            self._fs.close(staged.file_fds.pop())
+    def _sync(self, group: Sequence[Staged], folders: bool = True) -> None:
+        folder_fds = [staged.folder_fd for staged in group if folders and staged.folder_fd >= 0]
+        self._fs.sync_all([fd for staged in group for fd in staged.file_fds], folder_fds)
+        for staged in group:
+            while staged.file_fds:
+                self._fs.close(staged.file_fds.pop())
 
     def _release(self, staged: Staged) -> None:
         for fd in (*staged.file_fds, staged.folder_fd):

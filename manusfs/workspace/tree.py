@@ -86,9 +86,8 @@ class Folders:
         self._changed[parts] = None
 
     def sync(self) -> None:
-        """Sync every folder whose names changed, each once, innermost first."""
-        for parts in sorted(self._changed, key=len, reverse=True):
-            self._fs.sync_dir(self._fds[parts])
+        """Sync every folder whose names changed, each once."""
+        self._fs.sync_all((), [self._fds[parts] for parts in self._changed])
         self._changed.clear()
         self._settled.update(self._unsettled)
         self._unsettled.clear()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from manusfs.workspace import FileSystem, storage_error
@@ -67,14 +67,18 @@ class FaultyDisk(FileSystem):
             "write", lambda: FileSystem.write(self, fd, data), lambda: os.write(fd, data[: max(1, len(data) // 2)])
         )
 
-    def start_sync(self, fd: int) -> None:
-        pass
-
     def sync(self, fd: int) -> None:
         self._point("sync", lambda: None)
 
     def sync_dir(self, dirfd: int) -> None:
         self._point("sync_dir", lambda: None)
+
+    def sync_all(self, files: Sequence[int], folders: Sequence[int] = ()) -> None:
+        # One after another, so that the order of operations is the same every time.
+        for fd in files:
+            self.sync(fd)
+        for fd in folders:
+            self.sync_dir(fd)
 
     def close(self, fd: int) -> None:
         if self._dead:

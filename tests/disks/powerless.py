@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -73,9 +73,6 @@ class RecordingDisk(FileSystem):
         super().truncate(fd, size)
         self._note("truncate", self._node(fd), size)
 
-    def start_sync(self, fd: int) -> None:
-        pass
-
     def sync(self, fd: int) -> None:
         self._note_sync("sync", self._node(fd))
 
@@ -83,6 +80,13 @@ class RecordingDisk(FileSystem):
         # The folder above the workspace is none of ours.
         if os.fstat(dirfd).st_ino in self._nodes:
             self._note_sync("sync_dir", self._node(dirfd))
+
+    def sync_all(self, files: Sequence[int], folders: Sequence[int] = ()) -> None:
+        # One after another, so that the order of operations is the same every time.
+        for fd in files:
+            self.sync(fd)
+        for fd in folders:
+            self.sync_dir(fd)
 
     def rename(self, src_dirfd: int, src: str, dst_dirfd: int, dst: str) -> None:
         super().rename(src_dirfd, src, dst_dirfd, dst)

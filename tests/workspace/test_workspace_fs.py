@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,31 @@ def test_the_outcomes_that_callers_judge_come_as_they_are(tmp_path: Path) -> Non
     with pytest.raises(StorageError, match=r"'.*nothing': the file or its folder is not there"):
         fs.unlink(folder, "nothing")
     os.close(folder)
+
+
+def test_files_and_folders_are_synced_together_and_all_are_waited_for(tmp_path: Path) -> None:
+    """I1: one refusal among many syncs is told, after the others are done with their descriptors."""
+
+    class Slow(FileSystem):
+        def __init__(self) -> None:
+            self.done: list[int] = []
+
+        def sync(self, fd: int) -> None:
+            if fd == bad:
+                raise StorageError("the disk reports an error")
+            time.sleep(0.01)
+            super().sync(fd)
+            self.done.append(fd)
+
+    files = [os.open(tmp_path / f"{number}", os.O_CREAT | os.O_WRONLY) for number in range(20)]
+    folder = os.open(tmp_path, os.O_RDONLY)
+    bad, disk = files[3], Slow()
+    with pytest.raises(StorageError):
+        disk.sync_all(files, [folder])
+    assert sorted(disk.done) == sorted({*files} - {bad})
+    bad = -1
+    disk.sync_all(files, [folder])
+    disk.sync_all(files[:1])
+    disk.sync_all([], [folder])
+    for fd in (*files, folder):
+        os.close(fd)
