@@ -175,7 +175,7 @@ class OfflineModel:
         )
 
     def _reply(self, request: Request, content: list[Block], stop: Any, details: dict[str, Any] | None = None) -> Reply:
-        sent = sum(estimate(canonical(message)) for message in request.messages)
+        sent = sum(estimate(canonical(block)) for block in (*request.system, *request.tools, *request.messages))
         usage = Usage(sent, estimate(canonical(content)))
         return Reply(tuple(content), stop, usage, "offline", "", details or {})
 
