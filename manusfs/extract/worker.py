@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from manusfs.extract.frames import HEAD, extracted_head, job_from, pack, unpack_head
-from manusfs.extract.job import FormatExtractor, Job, Page, plain_view
+from manusfs.extract.job import FormatExtractor, Job, Page, plain_view, title_line
 from manusfs.records import Extracted, valid_text
 
 __all__ = ["TimeUp", "main", "time_limit"]
@@ -67,7 +67,7 @@ def _serve(sink: int, head: bytes, raw: bytes) -> None:
     try:
         extractor = _load(data["extractor"])
     except BaseException as error:  # noqa: BLE001 - the parent must hear of it, whatever it is
-        _write(sink, b"X", {"error": f"{type(error).__name__}: {valid_text(str(error))[:300]}", "started": False})
+        _write(sink, b"X", {"error": _wording(error), "started": False})
         return
     _write(sink, b"R", {})
     job = job_from(data, raw)
@@ -94,7 +94,7 @@ def _wording(error: BaseException) -> str:
         return "memory limit"
     if isinstance(error, TimeUp):
         return "time limit"
-    return f"{type(error).__name__}: {valid_text(str(error))[:200]}"
+    return f"{type(error).__name__}: {title_line(str(error), 200)}"
 
 
 def _limit(job: Job) -> None:
