@@ -17,7 +17,10 @@ from manusfs.extract.collect import Collector
 from manusfs.extract.frames import HEAD, Frame, extracted_from, job_head, pack, unpack_head
 from manusfs.extract.job import Job, Page
 
-__all__ = ["Child", "Pool"]
+__all__ = ["DIED", "Child", "Pool"]
+
+DIED = "extraction stopped: the child was ended by signal"
+"""So begins what is told of a child that a library crashed."""
 
 _JOBS_PER_CHILD = 500
 """A child is replaced after this many jobs, so that what a library leaks stays bounded."""
@@ -132,7 +135,7 @@ class Child:
         if code == -signal.SIGXCPU:
             return "extraction stopped: time limit"
         if code < 0:
-            return f"extraction stopped: the child was ended by signal {-code}"
+            return f"{DIED} {-code}"
         return f"extraction stopped: the child ended with code {code}"
 
     def kill(self) -> None:

@@ -24,6 +24,7 @@ class Collector:
         self._offsets: list[int] = []
         self._labels: list[str] = []
         self._latest: Extracted | None = None
+        self._notes: tuple[str, ...] = ()
         self.full = False
         """True once the limit on bytes was reached: what follows is not taken."""
 
@@ -38,6 +39,14 @@ class Collector:
         """Give the latest Extracted its full view."""
         if self._latest is not None:
             self._latest = replace(self._latest, full=text)
+
+    def go_on(self) -> tuple[int, ...]:
+        """Keep what a child gave before it died for the next one to go on from.
+
+        Return where the pages begin and where the next one will; nothing if there are none.
+        """
+        self._notes += self._latest.notes if self._latest is not None else ()
+        return (*self._offsets, self._size) if self._offsets else ()
 
     def _add_page(self, page: Page) -> None:
         text = page.text + PAGE_BREAK
@@ -58,7 +67,7 @@ class Collector:
     def result(self, trouble: str = "") -> Extracted:
         """Return what came, cut to the limit; `trouble` says why there is no more."""
         latest = self._latest or Extracted(self._media_type, "", complete=False)
-        notes = list(latest.notes)
+        notes = list(dict.fromkeys((*self._notes, *latest.notes)))
         if trouble:
             notes.append(trouble)
         if self._pages:

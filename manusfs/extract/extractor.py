@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -66,6 +67,8 @@ class Extractor:
         if not kind.extractor:
             return self._foreign(job, collector)
         trouble = self._in_child(job, kind.extractor, collector)
+        if trouble and kind.extractor == "pdf":
+            trouble = self._go_on(job, collector, trouble)
         if collector.empty and trouble:
             return _without_child(job, kind, collector.result(trouble))
         if kind.extractor == "pdf" and collector.empty and not raw.startswith(b"%PDF") and _cheap(raw):
@@ -96,6 +99,18 @@ class Extractor:
                 self._pool = Pool(self._children)
             pool = self._pool
         return pool.run(job, extractor, collector)
+
+    def _go_on(self, job: Job, collector: Collector, trouble: str) -> str:
+        """Give a PDF that crashed its reader to a fresh child, so that a crash costs a page and not the document."""
+        from manusfs.extract.child import DIED
+
+        for falls in (1, 2):
+            left = job.started + job.limits.seconds - time.monotonic()
+            if not trouble.startswith(DIED) or left < 1:
+                break
+            limits = replace(job.limits, seconds=left)
+            trouble = self._in_child(replace(job, limits=limits, done=collector.go_on(), falls=falls), "pdf", collector)
+        return trouble
 
     def _foreign(self, job: Job, collector: Collector) -> Extracted:
         from manusfs.extract.formats import foreign

@@ -49,12 +49,23 @@ def job_head(job: Job, extractor: str) -> dict[str, Any]:
         "name": job.name,
         "source_url": job.source_url,
         "limits": asdict(job.limits),
+        "done": job.done,
+        "falls": job.falls,
     }
 
 
 def job_from(data: dict[str, Any], raw: bytes) -> Job:
     """Return the job that a J frame holds; its clock starts now."""
-    return Job(raw, data["media_type"], data["charset"], data["name"], data["source_url"], Limits(**data["limits"]))
+    return Job(
+        raw,
+        data["media_type"],
+        data["charset"],
+        data["name"],
+        data["source_url"],
+        Limits(**data["limits"]),
+        done=tuple(data["done"]),
+        falls=data["falls"],
+    )
 
 
 def extracted_head(item: Extracted) -> dict[str, Any]:

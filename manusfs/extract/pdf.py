@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from manusfs.extract.collect import PAGE_BREAK
-from manusfs.extract.job import Job, Page, plain_view, title_line
-from manusfs.extract.pdf_document import Document, Entry, Unreadable
-from manusfs.records import Extracted, Heading
+from manusfs.extract.job import Job, Page, title_line
+from manusfs.extract.pdf_document import Document, PageText, Unreadable
+from manusfs.extract.pdf_notes import Kind, Tally
+from manusfs.extract.pdf_outline import Places
+from manusfs.extract.pdf_spare import Spare
+from manusfs.extract.pdf_text import is_garbage, mend, reads_well, real_title, strangeness
+from manusfs.extract.worker import TimeUp, time_limit
+from manusfs.records import Extracted
 
 __all__ = ["Pdf"]
 
-_UNRELIABLE = 0.3
-"""Share of characters that are no text (private use, replacement, controls) from which a page counts as garbage."""
-
-
-@dataclass(slots=True)
-class _Tally:
-    """What is counted on the way."""
-
-    offsets: list[int] = field(default_factory=list)
-    size: int = 0
-    empty: int = 0
-    broken: list[int] = field(default_factory=list)
-    doubtful: list[int] = field(default_factory=list)
-    helped: bool = False
-    late: bool = False
+_EXTRAS = "[annotations and form fields]"
+_OUTSIDE = 20
+"""So many characters outside the visible part of a page are told."""
 
 
 class Pdf:
@@ -38,134 +31,166 @@ class Pdf:
         """Yield each page as soon as it is read, and at the end what is known of the document.
 
         A page that pdfium can't read, or reads as garbage, is asked of pypdf. Pages end at the limit on pages or when
-        time is up, with a note; what was yielded stays.
+        time is up, with a note; what was yielded stays. A job that killed its child goes on behind the pages that it
+        gave: the next page is read by pypdf, after a second fall all that are left.
         """
-        known = Extracted(job.media_type, "")
-        yield replace(known, complete=False)
-        document, other = _open(job)
-        if document is None:
-            yield replace(known, complete=False, notes=(other,))
-            return
-        spare = _Spare(job, document.name)
-        known = replace(known, title=title_line(document.title()))
-        tally = _Tally()
-        count = document.page_count()
-        for number in range(min(count, job.limits.pages)):
-            if job.seconds_left() <= 0:
-                tally.late = True
-                break
-            text = _page(document, spare, number, tally)
-            tally.offsets.append(tally.size)
-            tally.size += len((text + PAGE_BREAK).encode("utf-8"))
-            yield Page(text, document.label(number))
-        yield _finished(known, document, spare, tally, count)
-
-
-class _Spare:
-    """pypdf, opened when pdfium leaves a page empty or broken."""
-
-    def __init__(self, job: Job, first: str) -> None:
-        self._job = job
-        self._first = first
-        self._document: Document | None = None
-        self.used = False
-
-    def text(self, number: int) -> str:
-        """Return what pypdf reads on the page, "" when it can't."""
-        if self._first == "pypdf" or self._job.seconds_left() < self._job.limits.seconds / 4:
-            return ""
+        known = Extracted(job.media_type, "", complete=False)
+        yield known
+        spare = Spare(job)
         try:
-            if self._document is None:
-                from manusfs.extract.pdf_pypdf import open_pypdf
-
-                self._document = open_pypdf(self._job.raw)
-            found = plain_view(self._document.text(number))
-        except Unreadable:
-            return ""
-        self.used = self.used or bool(found.strip())
-        return found
-
-
-def _open(job: Job) -> tuple[Document | None, str]:
-    """Return the document and "", or None and why nobody can open it."""
-    from manusfs.extract.pdf_pdfium import open_pdfium
-    from manusfs.extract.pdf_pypdf import open_pypdf
-
-    reason = ""
-    for opened in (open_pdfium, open_pypdf):
-        try:
-            document = opened(job.raw)
-            if document.page_count():
-                return document, ""
-            reason = reason or "the file has no pages"
+            document = _open(job, spare)
         except Unreadable as error:
-            reason = str(error) if error.locked or not reason else reason
-    return None, reason
+            yield replace(known, notes=(str(error),))
+            return
+        try:
+            yield from _Reading(job, document, spare).run(known)
+        finally:
+            document.close()
+            spare.close()
 
 
-def _page(document: Document, spare: _Spare, number: int, tally: _Tally) -> str:
+def _open(job: Job, spare: Spare) -> Document:
+    """Return the document, by pypdf if pdfium can't open it or has killed two children.
+
+    Raises:
+        Unreadable: neither can open it, or it needs a password.
+    """
+    first: Unreadable | None = None
+    if job.falls < 2:
+        from manusfs.extract.pdf_pdfium import open_pdfium
+
+        try:
+            document = open_pdfium(job.raw)
+            if document.page_count():
+                return document
+            first = Unreadable("no text: the file has no pages")
+        except Unreadable as error:
+            first = error
     try:
-        text = plain_view(document.text(number))
-        doubtful = document.doubtful(number) or _is_garbage(text)
+        return spare.open()
+    except Unreadable as second:
+        raise (second if second.locked or first is None else first) from None
+
+
+class _Reading:
+    """One document being read."""
+
+    def __init__(self, job: Job, document: Document, spare: Spare) -> None:
+        self._job = job
+        self._document = document
+        self._spare = spare
+        self._count = document.page_count()
+        self._tally = Tally()
+        self._offsets = list(job.done[:-1])
+        self._size = job.done[-1] if job.done else 0
+
+    def run(self, known: Extracted) -> Iterator[Page | Extracted]:
+        known = replace(known, title=real_title(self._document.title()), extractor=self._name())
+        known = replace(known, notes=self._document.notes())
+        yield known
+        said = known.notes
+        places = Places(self._document.outline())
+        for number in range(len(self._offsets), min(self._count, self._job.limits.pages)):
+            if self._job.seconds_left() <= 0:
+                break
+            try:
+                page = self._page(number)
+            except TimeUp:
+                break
+            places.page_read(number, page.text, self._size)
+            self._offsets.append(self._size)
+            self._size += len((page.text + PAGE_BREAK).encode("utf-8"))
+            yield page
+            if (*known.notes, *self._tally.notes()) != said:
+                said = (*known.notes, *self._tally.notes())
+                yield replace(known, notes=said, extractor=self._name())
+        outline = tuple(places.headings())
+        notes = (*self._missing(), *known.notes, *self._tally.notes())
+        complete = len(self._offsets) == self._count and not self._tally.broken
+        yield replace(known, extractor=self._name(), complete=complete, notes=notes, outline=outline)
+
+    def _missing(self) -> Iterator[str]:
+        read = len(self._offsets)
+        if read < self._count:
+            why = "the limit on pages" if read == self._job.limits.pages else "time was up"
+            have = f"pages 1-{read} of {self._count}" if read else f"none of {self._count} pages"
+            yield f"{have}: {why}; the rest is in the raw bytes only"
+
+    def _name(self) -> str:
+        mine = self._document.version
+        return f"{mine}+{self._spare.version}" if self._spare.used and self._spare.version != mine else mine
+
+    def _page(self, number: int) -> Page:
+        """Return page `number`, and count what has to be said of it."""
+        fell_here = self._job.falls == 1 and number == len(self._job.done[:-1])
+        document = self._spare if fell_here else self._document
+        kinds: set[Kind] = set()
+        try:
+            found = self._read(document, number)
+        except Unreadable:
+            found = PageText("")
+            kinds.add("broken")
+        text = mend(found.text)
+        extra = mend(document.extras(number)).strip()
+        if text:
+            kinds |= _worth(found)
+        elif not kinds:
+            kinds.add(found.shows)
+        self._tally.page_read(number + 1, kinds, silent=not text and not extra)
+        if extra and extra not in text:
+            text = f"{text}\n\n{_EXTRAS}\n{extra}" if text else f"{_EXTRAS}\n{extra}"
+        return Page(text, title_line(document.label(number), 40))
+
+    def _read(self, document: Document | Spare, number: int) -> PageText:
+        """Return what the better reader makes of the page, or raise Unreadable."""
+        if document is self._spare:
+            found = self._spare.read(number)
+            self._spare.helped()
+            return found
+        if self._document.name == "pypdf":
+            with time_limit(self._job.seconds_left()):
+                return self._document.read(number)
+        first = _attempt(document, number)
+        if first is not None and not _wants_help(first):
+            return first
+        other = self._spare.read_again(number)
+        if other is not None and (first is None or not first.text.strip() or _is_better(other, first)):
+            self._spare.helped()
+            return other
+        if first is None:
+            raise Unreadable(f"page {number + 1}")
+        return first
+
+
+def _attempt(document: Document | Spare, number: int) -> PageText | None:
+    try:
+        return document.read(number)
     except Unreadable:
-        tally.broken.append(number + 1)
-        text, doubtful = "", False
-    if not text.strip() or doubtful:
-        other = spare.text(number)
-        if other.strip() and not _is_garbage(other):
-            text, doubtful = other, doubtful and document.doubtful(number)
-            if number + 1 in tally.broken:
-                tally.broken.remove(number + 1)
-    if doubtful and text.strip():
-        tally.doubtful.append(number + 1)
-    if not text.strip():
-        tally.empty += 1
-    extra = plain_view(document.extras(number)).strip()
-    return (
-        f"{text.rstrip()}\n\n[annotations and form fields]\n{extra}" if extra and extra not in text else text.rstrip()
-    )
+        return None
 
 
-def _is_garbage(text: str) -> bool:
-    signs = [c for c in text if not c.isspace()]
-    if len(signs) < 8:
-        return False
-    bad = sum(c == "\ufffd" or "\ue000" <= c <= "\uf8ff" for c in signs)
-    return bad > _UNRELIABLE * len(signs)
+def _wants_help(found: PageText) -> bool:
+    return _is_doubtful(found) if found.text.strip() else found.shows == "characters"
 
 
-def _finished(known: Extracted, document: Document, spare: _Spare, tally: _Tally, count: int) -> Extracted:
-    read = len(tally.offsets)
-    notes = list(document.notes())
-    if read < count:
-        why = "time was up" if tally.late else "the limit on pages"
-        notes.append(f"pages 1-{read} of {count}: {why}; the rest is in the raw bytes only")
-    silent = tally.empty - len(tally.broken)
-    if read and silent == read:
-        notes.append("no text layer: the pages are images (scanned?)")
-    elif silent:
-        notes.append(f"{silent} of {read} pages have no text layer")
-    if tally.broken:
-        notes.append(f"pages that can't be read: {_numbers(tally.broken)}")
-    if tally.doubtful:
-        notes.append(f"unreliable text on pages {_numbers(tally.doubtful)}: a font has no Unicode map")
-    name = document.version + (f"+{_pypdf_version()}" if spare.used else "")
-    outline = tuple(_headings(document.outline(), tally.offsets))
-    return replace(known, extractor=name, complete=read == count, notes=tuple(notes), outline=outline)
+def _is_doubtful(found: PageText) -> bool:
+    return is_garbage(found.text) or (found.unmapped and not reads_well(found.text))
 
 
-def _headings(entries: tuple[Entry, ...], offsets: list[int]) -> Iterator[Heading]:
-    for entry in entries:
-        if entry.page < len(offsets) and entry.title.strip():
-            yield Heading(offsets[entry.page], entry.level, title_line(entry.title, 120))
+def _is_better(other: PageText, found: PageText) -> bool:
+    if reads_well(other.text) and not reads_well(found.text):
+        return True
+    return strangeness(other.text) + 0.1 < strangeness(found.text)
 
 
-def _numbers(pages: list[int]) -> str:
-    shown = ", ".join(str(page) for page in pages[:8])
-    return shown if len(pages) <= 8 else f"{shown} and {len(pages) - 8} more"
-
-
-def _pypdf_version() -> str:
-    from manusfs.extract.pdf_pypdf import VERSION
-
-    return VERSION
+def _worth(found: PageText) -> set[Kind]:
+    kinds: set[Kind] = set()
+    if _is_doubtful(found):
+        kinds.add("doubtful")
+    if found.disordered:
+        kinds.add("disordered")
+    if found.outside >= _OUTSIDE:
+        kinds.add("outside")
+    if found.shows == "images":
+        kinds.add("sparse")
+    return kinds

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
-__all__ = ["Document", "Entry", "Unreadable"]
+__all__ = ["Document", "Entry", "PageText", "Shows", "Unreadable"]
+
+Shows = Literal["nothing", "images", "characters", "drawings"]
+"""What stands on a page that gave no text."""
 
 
 class Unreadable(Exception):
@@ -25,6 +28,21 @@ class Entry:
     page: int
 
 
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """The text of a page as its reader gives it, and what the reader knows of its worth."""
+
+    text: str
+    unmapped: bool = False
+    """A good part of the characters have no Unicode map: the reader guessed them."""
+    disordered: bool = False
+    """The text stands in another order than people read."""
+    outside: int = 0
+    """How many characters lie outside the visible part of the page and were left out."""
+    shows: Shows = "nothing"
+    """What is there in place of text; "images" beside a text says that there is little of it on a large image."""
+
+
 class Document(Protocol):
     """An open PDF. Pages count from 0."""
 
@@ -39,12 +57,8 @@ class Document(Protocol):
         """Return the title of the metadata, "" without one."""
         ...
 
-    def text(self, page: int) -> str:
+    def read(self, page: int) -> PageText:
         """Return the text of a page, or raise Unreadable."""
-        ...
-
-    def doubtful(self, page: int) -> bool:
-        """Return True if a font of the page has no Unicode map, so that its text is a guess."""
         ...
 
     def extras(self, page: int) -> str:
@@ -61,4 +75,8 @@ class Document(Protocol):
 
     def notes(self) -> tuple[str, ...]:
         """Return what the reader has to say of the whole document."""
+        ...
+
+    def close(self) -> None:
+        """Give back what the document holds."""
         ...

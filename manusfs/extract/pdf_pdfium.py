@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from typing import Any
 
 import pypdfium2
 import pypdfium2.raw as raw
 
-from manusfs.extract.pdf_document import Entry, Unreadable
+from manusfs.extract.pdf_document import Entry, PageText, Shows, Unreadable
+from manusfs.extract.pdf_layout import Box, is_disordered
 
 __all__ = ["VERSION", "open_pdfium"]
 
 VERSION = f"pypdfium2/{version('pypdfium2')}"
 _MOST_ENTRIES = 2_000
-_MOST_ANNOTATIONS = 200
+_MOST_ANNOTATIONS = 500
+_MOST_OBJECTS = 2_000
+_LITTLE = 120
+"""A page with fewer characters on a large image may be a scan with a stamp."""
+_SAMPLES = 64
+"""So many characters of a page are asked for their Unicode map."""
+_FAULTS = (pypdfium2.PdfiumError, ValueError, IndexError, ctypes.ArgumentError, MemoryError)
+_EVERYWHERE = (-1e6, -1e6, 1e6, 1e6)
+_BUTTONS = (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON)
 
 
 def open_pdfium(data: bytes) -> _Pdfium:
@@ -24,9 +35,8 @@ def open_pdfium(data: bytes) -> _Pdfium:
         Unreadable: pdfium refuses it, or it needs a password.
     """
     try:
-        document = pypdfium2.PdfDocument(data)
-        return _Pdfium(document)
-    except pypdfium2.PdfiumError as error:
+        return _Pdfium(pypdfium2.PdfDocument(data))
+    except _FAULTS as error:
         locked = "assword" in str(error)
         message = "encrypted: it needs a password" if locked else f"not readable as PDF: {error}"
         raise Unreadable(message, locked=locked) from error
@@ -40,85 +50,174 @@ class _Pdfium:
         self._document = document
         self._at = -1
         self._page: Any = None
+        self._forms = raw.FPDF_GetFormType(document)
+        if self._forms != raw.FORMTYPE_NONE:
+            # field values that widgets inherit are told by the form environment only; it must be there before any page
+            document.init_forms()
 
     def page_count(self) -> int:
         return len(self._document)
 
     def title(self) -> str:
-        return str(self._document.get_metadata_value("Title") or "")
+        return _wide(raw.FPDF_GetMetaText, self._document, b"Title")
 
-    def text(self, page: int) -> str:
+    def read(self, page: int) -> PageText:
         text_page = None
         try:
-            text_page = self._load(page).get_textpage()
-            return str(text_page.get_text_bounded()) if text_page.count_chars() else ""
-        except (pypdfium2.PdfiumError, ValueError, UnicodeError) as error:
+            loaded = self._load(page)
+            text_page = loaded.get_textpage()
+            return _read(loaded, text_page)
+        except _FAULTS as error:
             raise Unreadable(f"page {page + 1}: {error}") from error
         finally:
             if text_page is not None:
                 text_page.close()
 
-    def doubtful(self, page: int) -> bool:
-        """True if a good part of the page's characters have no Unicode map: pdfium guessed them."""
-        try:
-            text_page = self._load(page).get_textpage()
-        except pypdfium2.PdfiumError:
-            return False
-        try:
-            count = text_page.count_chars()
-            step = max(1, count // 200)
-            looked = [raw.FPDFText_HasUnicodeMapError(text_page, i) == 1 for i in range(0, count, step)]
-            return bool(looked) and sum(looked) > len(looked) // 5
-        finally:
-            text_page.close()
-
     def extras(self, page: int) -> str:
         """Return the contents of annotations and the values of form fields, one a line."""
         try:
             loaded = self._load(page)
-        except pypdfium2.PdfiumError:
+        except _FAULTS:
             return ""
         lines: list[str] = []
         for number in range(min(raw.FPDFPage_GetAnnotCount(loaded), _MOST_ANNOTATIONS)):
             annotation = raw.FPDFPage_GetAnnot(loaded, number)
             if annotation:
-                lines += [value for key in (b"Contents", b"V") if (value := _string(annotation, key).strip())]
+                lines += self._words(annotation)
                 raw.FPDFPage_CloseAnnot(annotation)
         return "\n".join(dict.fromkeys(lines))
 
     def label(self, page: int) -> str:
-        return str(self._document.get_page_label(page) or "")
+        return _wide(raw.FPDF_GetPageLabel, self._document, page)
 
     def outline(self) -> tuple[Entry, ...]:
         entries: list[Entry] = []
-        for bookmark in self._document.get_toc():
+        for seen, bookmark in enumerate(self._document.get_toc()):
             target = bookmark.get_dest()
             page = target.get_index() if target is not None else None
             if page is not None and page >= 0:
-                entries.append(Entry(bookmark.get_title(), bookmark.level + 1, page))
-            if len(entries) == _MOST_ENTRIES:
+                entries.append(Entry(_wide(raw.FPDFBookmark_GetTitle, bookmark), bookmark.level + 1, page))
+            if len(entries) == _MOST_ENTRIES or seen > 5 * _MOST_ENTRIES:
                 break
         return tuple(entries)
 
     def notes(self) -> tuple[str, ...]:
-        return ()
+        notes = []
+        files = raw.FPDFDoc_GetAttachmentCount(self._document)
+        if files > 0:
+            notes.append(f"{files} attached {'file is' if files == 1 else 'files are'} in the raw bytes only")
+        if self._forms == raw.FORMTYPE_XFA_FULL:
+            notes.append("an XFA form: what it shows to people may not be in the text")
+        return tuple(notes)
+
+    def close(self) -> None:
+        self._leave()
+        self._document.close()
 
     def _load(self, page: int) -> Any:
         if self._at != page:
-            if self._page is not None:
-                self._page.close()
-                self._page = None
+            self._leave()
             self._page = self._document[page]
             self._at = page
         return self._page
 
+    def _leave(self) -> None:
+        if self._page is not None:
+            self._page.close()
+        self._page, self._at = None, -1
 
-def _string(annotation: Any, key: bytes) -> str:
-    import ctypes
+    def _words(self, annotation: Any) -> Iterator[str]:
+        contents = _wide(raw.FPDFAnnot_GetStringValue, annotation, b"Contents").strip()
+        if contents:
+            yield contents
+        value, name = _wide(raw.FPDFAnnot_GetStringValue, annotation, b"V").strip(), ""
+        environment = self._document.formenv
+        if environment is not None and raw.FPDFAnnot_GetSubtype(annotation) == raw.FPDF_ANNOT_WIDGET:
+            if raw.FPDFAnnot_GetFormFieldType(environment, annotation) in _BUTTONS and value in ("", "Off"):
+                return
+            value = _wide(raw.FPDFAnnot_GetFormFieldValue, environment, annotation).strip() or value
+            name = _wide(raw.FPDFAnnot_GetFormFieldName, environment, annotation).strip()
+        if not value:
+            return
+        yield f"{name}: {value}" if name else value
 
-    size = raw.FPDFAnnot_GetStringValue(annotation, key, None, 0)
+
+def _read(page: Any, text_page: Any) -> PageText:
+    count = text_page.count_chars()
+    if count <= 0:
+        return PageText("", shows=_shows(page))
+    # a lone surrogate must come through, to be told; by default it is dropped
+    text = str(text_page.get_text_bounded(errors="surrogatepass"))
+    outside = 0
+    if len(text) < count:
+        whole = str(text_page.get_text_bounded(*_EVERYWHERE, errors="surrogatepass"))
+        outside = _signs(whole) - _signs(text)
+        if not text.strip():
+            # a page whose boxes are broken shows all or nothing
+            text, outside = whole, 0
+    if not text.strip():
+        return PageText("", shows=_shows(page))
+    shows: Shows = "images" if _signs(text) < _LITTLE and _is_mostly_image(page) else "nothing"
+    disordered = is_disordered(list(_boxes(text_page, page.get_bbox())))
+    return PageText(text, _is_unmapped(text_page, count), disordered, max(outside, 0), shows)
+
+
+def _signs(text: str) -> int:
+    return sum(map(len, text.split()))
+
+
+def _is_unmapped(text_page: Any, count: int) -> bool:
+    looked: list[bool] = [
+        raw.FPDFText_HasUnicodeMapError(text_page, i) == 1 for i in range(0, count, max(1, count // _SAMPLES))
+    ]
+    return sum(looked) > len(looked) // 5
+
+
+def _boxes(text_page: Any, visible: tuple[float, float, float, float]) -> Iterator[Box]:
+    left, top, right, bottom = (ctypes.c_double() for _ in range(4))
+    for number in range(raw.FPDFText_CountRects(text_page, 0, -1)):
+        raw.FPDFText_GetRect(text_page, number, left, top, right, bottom)
+        box = Box(left.value, bottom.value, right.value, top.value)
+        if box.left < visible[2] and box.right > visible[0] and box.bottom < visible[3] and box.top > visible[1]:
+            yield box
+
+
+def _is_mostly_image(page: Any) -> bool:
+    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
+    for number in range(min(raw.FPDFPage_CountObjects(page), _MOST_OBJECTS)):
+        found = raw.FPDFPage_GetObject(page, number)
+        if raw.FPDFPageObj_GetType(found) == raw.FPDF_PAGEOBJ_IMAGE:
+            raw.FPDFPageObj_GetBounds(found, left, bottom, right, top)
+            area = (right.value - left.value) * (top.value - bottom.value)
+            if area > 0.5 * page.get_width() * page.get_height():
+                return True
+    return False
+
+
+def _shows(page: Any) -> Shows:
+    kinds = set(_kinds(page, raw.FPDFPage_CountObjects, raw.FPDFPage_GetObject, 0))
+    if raw.FPDF_PAGEOBJ_TEXT in kinds:
+        return "characters"
+    if raw.FPDF_PAGEOBJ_IMAGE in kinds:
+        return "images"
+    return "drawings" if kinds else "nothing"
+
+
+def _kinds(holder: Any, count: Callable[..., int], get: Callable[..., Any], depth: int) -> Iterator[int]:
+    for number in range(min(count(holder), _MOST_OBJECTS)):
+        found = get(holder, number)
+        kind = raw.FPDFPageObj_GetType(found) if found else 0
+        if kind == raw.FPDF_PAGEOBJ_FORM and depth < 3:
+            yield from _kinds(found, raw.FPDFFormObj_CountObjects, raw.FPDFFormObj_GetObject, depth + 1)
+        elif kind:
+            yield kind
+
+
+def _wide(function: Callable[..., int], *arguments: Any) -> str:
+    """Return the text that a pdfium function writes as UTF-16, "" if there is none."""
+    size = function(*arguments, None, 0)
     if size <= 2:
         return ""
     buffer = ctypes.create_string_buffer(size)
-    raw.FPDFAnnot_GetStringValue(annotation, key, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), size)
-    return buffer.raw[: size - 2].decode("utf-16-le", "replace")
+    function(*arguments, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)), size)
+    return buffer.raw[: size - 2].decode("utf-16-le", "surrogatepass")

@@ -9,9 +9,9 @@ from importlib.metadata import version
 from typing import Any
 
 import pypdf
-from pypdf.errors import DeprecationError, PyPdfError
+from pypdf.errors import DependencyError, DeprecationError, PyPdfError
 
-from manusfs.extract.pdf_document import Entry, Unreadable
+from manusfs.extract.pdf_document import Entry, PageText, Unreadable
 
 __all__ = ["VERSION", "open_pypdf"]
 
@@ -20,6 +20,7 @@ _MOST_ENTRIES = 2_000
 _FAULTS = (
     PyPdfError,
     DeprecationError,
+    DependencyError,
     ValueError,
     KeyError,
     IndexError,
@@ -31,6 +32,7 @@ _FAULTS = (
     NotImplementedError,
     OSError,
     LookupError,
+    MemoryError,
 )
 """What a broken file makes pypdf raise."""
 
@@ -72,19 +74,15 @@ class _PyPdf:
         except _FAULTS:
             return ""
 
-    def text(self, page: int) -> str:
+    def read(self, page: int) -> PageText:
         try:
-            return self._reader.pages[page].extract_text()
+            loaded: Any = self._reader.pages[page]
+            text = loaded.extract_text()
+            if text.strip():
+                return PageText(text, unmapped=_has_unmapped(loaded))
+            return PageText("", shows="images" if loaded["/Resources"].get("/XObject") else "nothing")
         except _FAULTS as error:
             raise Unreadable(f"page {page + 1}: {type(error).__name__}: {error}") from error
-
-    def doubtful(self, page: int) -> bool:
-        """True if a composite font of the page has no ToUnicode map."""
-        try:
-            fonts: Any = self._reader.pages[page]["/Resources"]["/Font"]  # type: ignore[index]
-            return any(_is_unmapped(font.get_object()) for font in fonts.values())
-        except _FAULTS:
-            return False
 
     def extras(self, page: int) -> str:
         lines: list[str] = []
@@ -113,6 +111,9 @@ class _PyPdf:
     def notes(self) -> tuple[str, ...]:
         return ()
 
+    def close(self) -> None:
+        self._reader.close()
+
     def _collect(self, nodes: Any, level: int, entries: list[Entry]) -> None:
         for node in nodes:
             if isinstance(node, list):
@@ -123,5 +124,10 @@ class _PyPdf:
                     entries.append(Entry(str(node.title), level, page))
 
 
-def _is_unmapped(font: Any) -> bool:
-    return font.get("/Subtype") == "/Type0" and "/ToUnicode" not in font
+def _has_unmapped(page: Any) -> bool:
+    """Return True if a composite font of the page has no ToUnicode map."""
+    try:
+        fonts = [font.get_object() for font in page["/Resources"]["/Font"].values()]
+        return any(font.get("/Subtype") == "/Type0" and "/ToUnicode" not in font for font in fonts)
+    except _FAULTS:
+        return False

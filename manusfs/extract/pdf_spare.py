@@ -1,0 +1,87 @@
+"""The second reader of a PDF, opened when the first leaves a page empty or broken, and asked only while that pays."""
+
+from __future__ import annotations
+
+from manusfs.extract.job import Job
+from manusfs.extract.pdf_document import Document, PageText, Unreadable
+from manusfs.extract.pdf_text import is_garbage
+from manusfs.extract.worker import TimeUp, time_limit
+
+__all__ = ["Spare"]
+
+_PATIENCE = 4
+"""After so many pages in a row for which pypdf was of no use it is not asked again: it takes long."""
+
+
+class Spare:
+    """pypdf, as a stand-in for single pages."""
+
+    version = ""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._document: Document | None = None
+        self._failed: Unreadable | None = None
+        self._vain = 0
+        self.used = False
+        """True once the text of a page came from here."""
+
+    def helped(self) -> None:
+        """Say that what came from here was of use."""
+        self.used = True
+        self._vain = 0
+
+    def open(self) -> Document:
+        """Return the whole document, opened once.
+
+        Raises:
+            Unreadable: pypdf can't open it in half of the time that is left, or it needs a password.
+        """
+        from manusfs.extract.pdf_pypdf import VERSION, open_pypdf
+
+        if self._failed is not None:
+            raise self._failed
+        if self._document is None:
+            self.version = VERSION
+            try:
+                with time_limit(self._job.seconds_left() / 2):
+                    self._document = open_pypdf(self._job.raw)
+                    self._document.page_count()
+            except (Unreadable, TimeUp) as error:
+                self._document = None
+                self._failed = error if isinstance(error, Unreadable) else Unreadable("opening it takes too long")
+                raise self._failed from None
+        return self._document
+
+    def read(self, page: int) -> PageText:
+        """Return the text of a page, or raise Unreadable."""
+        document = self.open()
+        try:
+            with time_limit(self._job.seconds_left() / 2):
+                return document.read(page)
+        except TimeUp:
+            raise Unreadable(f"page {page + 1}: it takes too long") from None
+
+    def read_again(self, page: int) -> PageText | None:
+        """Return what pypdf reads on a page that another could not, None if that is of no use either."""
+        if self._vain >= _PATIENCE or self._job.seconds_left() < self._job.limits.seconds / 4:
+            return None
+        self._vain += 1
+        try:
+            found = self.read(page)
+        except Unreadable:
+            return None
+        return None if not found.text.strip() or is_garbage(found.text) else found
+
+    def extras(self, page: int) -> str:
+        """Return the text of annotations and form fields of a page."""
+        return self._document.extras(page) if self._document is not None else ""
+
+    def label(self, page: int) -> str:
+        """Return the page's own label, "" without one."""
+        return self._document.label(page) if self._document is not None else ""
+
+    def close(self) -> None:
+        """Give back what the document holds."""
+        if self._document is not None:
+            self._document.close()
