@@ -15,7 +15,8 @@ __all__ = ["best_links"]
 _LINK = re.compile(r"\[([^\]\n]{0,200})\]\((https?://[^)\s]+)\)")
 _NO_PAGE = re.compile(r"\.(?:png|jpe?g|gif|webp|svg|ico|css|js|zip|gz|tar|exe|dmg|mp[34]|webm|woff2?)$", re.IGNORECASE)
 _CHORES = re.compile(
-    r"\b(?:log ?in|sign ?up|register|cart|share|privacy|terms|cookie|edit|history|talk|print|donate)\b", re.IGNORECASE
+    r"\b(?:log ?in|sign ?up|register|cart|share|privacy|terms|cookie|edit|history|talk|print|donate|subscribe|newsletter|contact|home)\b",
+    re.IGNORECASE,
 )
 
 
@@ -23,6 +24,7 @@ def best_links(seen: Seen, weak: Sequence[Question], most: int) -> list[str]:
     """Return at most `most` URLs that were seen and not fetched, the most promising for the `weak` questions first.
 
     A link counts by the terms of the questions in its wording and its path; one to a host that was given counts more.
+    One that shares no term is followed only when none does, and then alone.
     """
     wanted = {term for question in weak for term in (*question.terms, *question.context)}
     tried = {urldefrag(url)[0].rstrip("/") for url in seen.fetched}
@@ -34,7 +36,9 @@ def best_links(seen: Seen, weak: Sequence[Question], most: int) -> list[str]:
             if url.rstrip("/") in tried or _NO_PAGE.search(urlsplit(url).path) or _CHORES.search(wording):
                 continue
             scores[url] = max(scores.get(url, 0.0), _score(wording, url, wanted, hosts))
-    return [url for url, _ in sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:most]]
+    ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+    promising = [url for url, score in ranked if score >= 1.0]
+    return promising[:most] or [url for url, _ in ranked[: min(1, most)]]
 
 
 def _texts(seen: Seen) -> list[str]:

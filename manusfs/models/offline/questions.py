@@ -25,6 +25,7 @@ _PATTERNS: dict[Wants, tuple[str, ...]] = {
     "number": (
         r"\bhow (?:many|much|long|far|large|big|high|tall|deep|old|often|fast|heavy)\b",
         r"\bwhat (?:number|percentage|share|amount|price|size|length|height|population|rate)\b",
+        r"\bwhat (?:did|does|do|will|would|was|is)\b.*\b(?:costs?|price|worth)\b",
         r"\bwie ?viele?\b|\bcombien\b|\bcuánt[oa]s?\b|多少|几个|多大|多高|多长|いくつ|いくら|何人",
     ),
     "when": (
@@ -85,8 +86,12 @@ def _pieces(text: str) -> list[str]:
     pieces: list[str] = []
     for line in lines:
         for sentence in re.split(r"(?<=[?？!！。])\s*|(?<=[.;；])\s+(?=\S{2})", line):
-            pieces.extend(piece.strip(" ,，;；") for piece in _JOIN.split(sentence))
-    return [piece for piece in pieces if len(terms(piece)) >= 1]
+            for piece in (piece.strip(" ,，;；") for piece in _JOIN.split(sentence)):
+                if pieces and piece and not content_terms(piece):
+                    pieces[-1] = f"{pieces[-1]} {piece}"  # a bare "and why?" belongs to what it follows
+                elif terms(piece):
+                    pieces.append(piece)
+    return pieces
 
 
 def _asks(piece: str) -> bool:

@@ -95,3 +95,13 @@ def test_links_that_share_words_with_the_question_come_first() -> None:
 
 def test_question_words_carry_no_meaning() -> None:
     assert content_words("What is the toll of the bridge?") == ["toll", "bridge"]
+
+
+def test_a_bare_question_word_stays_with_what_it_follows() -> None:
+    (question,) = split_task("Who opposed the station and why?")
+    assert question.text == "Who opposed the station why?"
+
+
+def test_a_link_without_a_word_of_the_question_is_followed_only_when_none_has_one() -> None:
+    seen = _seen("[Our goats](https://example.org/goats) [Our ducks](https://example.org/ducks)")
+    assert len(best_links(seen, split_task("How much traffic does the bridge carry?"), 3)) == 1
