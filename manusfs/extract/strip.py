@@ -39,7 +39,7 @@ def _after_tag(source: str, start: int, end: int, pieces: list[str], unclosed: s
     if source.startswith("<!--", start):
         return _find_end(source, "-->", start + 4, end)
     following = source[start + 1 : start + 2]
-    if not (following.isalpha() or following in "/!?"):
+    if not following.isalpha() and following not in ("/", "!", "?"):
         pieces.append("<")
         return start + 1
     skipped = _SKIPPED.match(source, start)
