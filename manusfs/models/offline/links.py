@@ -15,7 +15,7 @@ __all__ = ["best_links"]
 _LINK = re.compile(r"\[([^\]\n]{0,200})\]\((https?://[^)\s]+)\)")
 _NO_PAGE = re.compile(r"\.(?:png|jpe?g|gif|webp|svg|ico|css|js|zip|gz|tar|exe|dmg|mp[34]|webm|woff2?)$", re.IGNORECASE)
 _CHORES = re.compile(
-    r"\b(?:log ?in|sign ?up|register|cart|share|privacy|terms|cookie|edit|history|talk|print|donate|subscribe|newsletter|contact|home)\b",
+    r"\b(?:log ?in|sign ?up|register|cart|share|privacy|terms|cookie|print|donate|subscribe|newsletter|contact)\b",
     re.IGNORECASE,
 )
 
