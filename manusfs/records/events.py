@@ -7,14 +7,15 @@ from typing import Any, Literal, get_args
 
 __all__ = ["KINDS", "Event", "EventKind"]
 
+# What each holds, member by member and with examples: docs/format.md.
 EventKind = Literal[
-    "session",  # {session, format, purpose: run|intake|child, parent, created, version}
+    "session",  # {session, format, purpose: run|intake|child, parent, version, title}
     "epoch",  # {n, because, system, tools, model, options, profile, credential, version, opening: [part]}
     "message",  # {role, content: [block], ...}: user text as sent; an assistant turn exactly as received
     "observation",  # {call, id, order, source, status, part, is_error}: what the model saw of a new observation
     "shown",  # {call, parts: [part], is_error, wrote: [path]}: what a tool printed from the workspace
     "recite",  # {text}: the to-do, repeated after a turn's results
-    "changed",  # {paths: [{path, state}], text}: files that people edited
+    "changed",  # {paths: [path], text}: files that people edited, or a word from the program
     "usage",  # {model, input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens, cost_usd}
     "compaction",  # {policy, moves: [...], before_tokens, after_tokens}
     "undo",  # {compaction: seq}

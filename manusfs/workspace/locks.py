@@ -1,4 +1,4 @@
-"""Who may write: flock on a session's transcript, on the workspace folder itself, and a short one for numbering."""
+"""Who may write: flock on a session's transcript, on the workspace folder itself, and a short one for notes."""
 
 from __future__ import annotations
 
