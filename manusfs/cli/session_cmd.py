@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from manusfs.cli.app import App
-from manusfs.cli.out import data, emit, human_bytes
+from manusfs.cli.out import data, emit, human_bytes, talk
 from manusfs.errors import NotFound
 
 if TYPE_CHECKING:
@@ -62,10 +62,12 @@ def context(context: click.Context, session: str | None, number: int | None, as_
 
     Exit codes: 0 done, 1 no such session or step, 12 stored bytes are damaged, 78 no workspace.
     """
-    from manusfs.view import request_at
+    from manusfs.view import open_calls, request_at
 
     with App(context).open() as workspace:
         _, events = _events(workspace, session)
+        if number is None and (count := open_calls(events)):
+            talk(context, f"{count} calls have no result yet: shown as `manusfs resume` would send them")
         body = request_at(events, number, workspace.renderer).to_json()
     if as_json:
         emit(body)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
+from manusfs.agent.resume import closing
 from manusfs.context import Assembler, Reader, Window
 from manusfs.errors import UsageError
 from manusfs.messages import Profile, Request
 from manusfs.records import Event
 
-__all__ = ["request_at", "totals"]
+__all__ = ["open_calls", "request_at", "totals"]
 
 _USAGE = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
@@ -19,9 +20,11 @@ _USAGE = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache
 def request_at(events: Sequence[Event], number: int | None, reader: Reader) -> Request:
     """Return the request of the reply `number`, from 1, or the one that would be sent next.
 
+    Calls that are still open stand in it with the honest result that a resume would give them.
+
     Raises:
         UsageError: there is no such request.
-        InvalidRequest: calls are open, so that nothing can be sent before their results.
+        InvalidRequest: the session ended before its first request.
     """
     window, replies = Window(), 0
     for event in events:
@@ -35,7 +38,14 @@ def request_at(events: Sequence[Event], number: int | None, reader: Reader) -> R
             raise UsageError(
                 f"there is no request {number}", hint=f"the session has {replies}; leave --at out for the next"
             )
+        for seq, event in enumerate(closing(events), window.seq + 1):
+            window.apply(replace(event, seq=seq))
     return Assembler(reader, _profile(window.setup.profile)).request(window)
+
+
+def open_calls(events: Sequence[Event]) -> int:
+    """Return how many calls have no result: a crash left them open, or another process is at work on them."""
+    return len(closing(events))
 
 
 def totals(events: Sequence[Event]) -> dict[str, Any]:
