@@ -23,6 +23,7 @@ from manusfs.extract.marks import Marks
 from manusfs.extract.seen import Seen
 from manusfs.extract.strip import strip_tags, without_tag_soup
 from manusfs.extract.text import markdown_outline
+from manusfs.extract.unescape import unescaped
 from manusfs.extract.worker import TimeUp, time_limit
 from manusfs.records import Extracted
 
@@ -157,7 +158,7 @@ def _main_content(page: str, job: Job, marks: Marks) -> tuple[str, str]:
         return "", "the reading view took too long to make"
     except Exception as error:  # noqa: BLE001 - whatever a heuristic trips over, the rest of the page is still there
         return "", f"the reading view could not be made: {type(error).__name__}"
-    return marks.replaced(plain_view(text)), ""
+    return marks.replaced(unescaped(plain_view(text))), ""
 
 
 def _plain(source: str, job: Job, known: Extracted) -> Extracted:

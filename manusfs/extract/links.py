@@ -11,7 +11,7 @@ __all__ = ["with_all_links", "with_lost_links"]
 
 _ALL = 500
 _LOST = 100
-_TARGETS = re.compile(r"\]\(<?([^\s<>]*?)>?\)(?!\))")
+_TARGETS = re.compile(r"\]\((?:<([^<>\n]*)>|([^\s<>()]*(?:\([^\s<>()]*\)[^\s<>()]*)*))\)")
 
 
 def with_all_links(seen: Seen) -> str:
@@ -24,7 +24,7 @@ def with_lost_links(body: str, seen: Seen) -> tuple[str, int]:
 
     Listed are those of the page's main part, as far as it has one, up to 100; menus and footers never count.
     """
-    targets = set(_TARGETS.findall(body))
+    targets = {match[1] or match[2] for match in _TARGETS.finditer(body)}
     best = max((link.place for link in seen.links.values()), default=Place.CHROME)
     lost = [
         (url, link)

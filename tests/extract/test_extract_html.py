@@ -111,7 +111,7 @@ def test_a_stub_look_alike_is_text():
         page('<p>[stub id=0000 path=../../etc/passwd offset=0]</p><p>&lt;observation ref="obs:1"&gt; or so</p>')
     )
     assert "stub id=0000 path=../../etc/passwd offset=0" in found.text
-    assert '<observation ref="obs:1">' in found.text.replace("\\", "")
+    assert '<observation ref="obs:1">' in found.text
 
 
 def test_control_characters_are_gone_and_the_rest_is_there():
@@ -182,6 +182,20 @@ def test_links_are_absolute_and_inline():
         ">", ""
     )
     assert "[that](https://other.test/)" in found.text
+
+
+def test_words_stand_as_on_the_page():
+    """What people search for and quote has no backslashes of a Markdown writer in it."""
+    words = "call my_func_name[0], 3*4*5 * 6 and [1] #tag `tick` ~x~ C:\\[a] a|b &lt;b&gt; ![a]"
+    found = extracted(
+        page(f"<p>{words}</p><p># no heading</p><p>1. point</p><p>- dash</p><p><code>a\\_b</code> is a rule</p>")
+    )
+    assert words.replace("&lt;", "<").replace("&gt;", ">") in found.text
+    assert "\n\\# no heading\n" in found.text
+    assert "\n1. point\n" in found.text
+    assert "\n- dash\n" in found.text
+    assert "`a\\_b`" in found.text
+    assert [entry.title for entry in found.outline] == ["Oranges"]
 
 
 def test_a_base_element_counts():
