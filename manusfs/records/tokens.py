@@ -44,7 +44,7 @@ def _table(groups: dict[str, bytes], rest: str) -> bytes:
 
 _CASES = _table({"A": _UPPER, "a": _LOWER}, " ")
 _LETTERS = _table({"a": _UPPER + _LOWER}, " ")
-_GAPS = _table({"s": b" \t"}, "x")
+_SPACES = _table({"s": b" \t"}, "x")
 
 
 def estimate(text: str) -> int:
@@ -61,6 +61,12 @@ def estimate(text: str) -> int:
     return math.ceil(_weigh("\n".join(pieces)) * len(text) / (_WINDOWS * _WINDOW))
 
 
+def _gaps(data: bytes) -> int:
+    if b"  " not in data and b"\t" not in data:
+        return 0
+    return (b"x" + data.translate(_SPACES)).count(b"xss")
+
+
 def _weigh(text: str) -> float:
     data = text.encode("utf-8", "surrogatepass")
     lengths = Counter(map(len, data.translate(_LETTERS).split()))
@@ -75,7 +81,7 @@ def _weigh(text: str) -> float:
         + _LETTER_AFTER_9 * sum((length - 9) * n for length, n in lengths.items() if length > 9)
         + _INNER_CAPITAL * (cases.count(b"A") - cases.count(b" A"))
         + _DIGIT * (len(data) - len(data.translate(None, _DIGITS)))
-        + _BLANKS * (b"x" + data.translate(_GAPS)).count(b"xss")
+        + _BLANKS * _gaps(data)
         + _PUNCTUATION * len(data.translate(None, _NOT_PUNCTUATION))
         + _CJK * cjk
         + _OTHER * other

@@ -37,6 +37,7 @@ class Keeper:
         self._identity: tuple[int, int] | None = None
         self._writable = False
         self._thorough = False
+        self._in_memory = False
         self.needs_rebuild = False
         self.reason = ""
 
@@ -74,7 +75,7 @@ class Keeper:
         """Let go of the file."""
         if self._connection is not None:
             self._connection.close()
-        self._connection, self._identity, self._writable = None, None, False
+        self._connection, self._identity, self._writable, self._in_memory = None, None, False, False
 
     def transaction(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
         """Run `work` between BEGIN IMMEDIATE and COMMIT; a damaged file is replaced and `work` runs on the new one."""
@@ -100,7 +101,7 @@ class Keeper:
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
         """Be the only writer among threads and processes; a folder in memory needs no lock."""
-        if not self._can_write():
+        if self._in_memory:
             yield
             return
         descriptor = self._folder.root.open_dir(_FOLDER, create=True)
@@ -167,7 +168,7 @@ class Keeper:
     def _use(self, connection: sqlite3.Connection, *, writable: bool) -> None:
         if self._connection is not None and self._connection is not connection:
             self._connection.close()
-        in_memory = not connection.execute("PRAGMA database_list").fetchone()[2]
+        self._in_memory = not connection.execute("PRAGMA database_list").fetchone()[2]
         if not index_file.is_filled(connection):
             # Made by a process that died before it had looked at what is there.
             self.mark("not finished")
@@ -175,7 +176,7 @@ class Keeper:
             # Another process has made it since.
             self.needs_rebuild, self.reason = False, ""
         self._connection, self._writable = connection, writable
-        self._identity = None if in_memory else _identity(self._path)
+        self._identity = None if self._in_memory else _identity(self._path)
 
     def _replaced(self) -> bool:
         """True if another process has put a new file in the place of the one that is open."""

@@ -68,19 +68,28 @@ def count_up(connection: sqlite3.Connection, name: str, by: int, floor: Callable
     """Return the counter `name` after adding `by` to it; `floor` gives its value where it is not known (any more)."""
     known = counter(connection, name)
     value = (floor() if known is None else known) + by
-    _replace(connection, "counters", [(name, value)])
+    _count(connection, name, value)
     return value
 
 
 def raise_to(connection: sqlite3.Connection, name: str, value: int) -> None:
     """Make the counter `name` at least `value`."""
-    _replace(connection, "counters", [(name, max(value, counter(connection, name) or 0))])
+    _count(connection, name, max(value, counter(connection, name) or 0))
 
 
 def counter(connection: sqlite3.Connection, name: str) -> int | None:
     """Return the counter `name`, or None when there is none or its row fails its check."""
     found = connection.execute("SELECT * FROM counters WHERE name = ?", (name,)).fetchone()
     return int(found[1]) if found and checksum(found[:-1]) == found[-1] else None
+
+
+def _count(connection: sqlite3.Connection, name: str, value: int) -> None:
+    # In place: to replace the row would write the page of its key as well, for each order that is given.
+    sql = (
+        "INSERT INTO counters VALUES (?, ?, ?)"
+        " ON CONFLICT(name) DO UPDATE SET value = excluded.value, crc = excluded.crc"
+    )
+    connection.execute(sql, (name, value, checksum((name, value))))
 
 
 def read_segment(values: Sequence[Any]) -> Segment | None:

@@ -42,8 +42,8 @@ def _class(byte: int) -> int:
 
 
 _CLASSES = bytes(_class(byte) for byte in range(256))
-_MARKS = (b"aA", b"0,000", b" a a a a", b" A A A A", b"-\n", b"-\r\n", b"\x00")
-"""What is folded in ASCII, in the classes of its bytes."""
+_MARKS = (b"aA", b"0,000", b"-\n", b"-\r\n", b"\x00")
+"""What is folded in ASCII beside words with blanks in them, in the classes of its bytes."""
 _LETTERS = bytes(ord("a") if byte < 128 and chr(byte).isalpha() else ord(" ") for byte in range(256))
 
 
@@ -74,6 +74,9 @@ def index_texts(data: bytes, borders: Sequence[int]) -> list[str]:
     One look at the whole finds the pieces that there is something to fold in; the others are taken as they are.
     """
     classes = data.translate(_CLASSES)
+    if any(b"    " in classes[half::2] for half in (0, 1)):
+        # It may hold words that blanks take apart, which plain searches find only slowly.
+        return [index_text(data[start:end]) for start, end in pairwise(borders)]
     odd: set[int] = set()
     for mark in _MARKS:
         at = classes.find(mark)
