@@ -30,8 +30,11 @@ def time_limit(seconds: float) -> Iterator[None]:
         yield
         return
 
+    armed = True
+
     def up(signum: int, frame: object) -> None:
-        raise TimeUp
+        if armed:
+            raise TimeUp
 
     before = signal.signal(signal.SIGALRM, up)
     # again and again: one that falls into a callback of C code is lost
@@ -39,6 +42,7 @@ def time_limit(seconds: float) -> Iterator[None]:
     try:
         yield
     finally:
+        armed = False
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
