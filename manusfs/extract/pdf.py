@@ -17,8 +17,9 @@ from manusfs.records import Extracted
 
 __all__ = ["Pdf"]
 
+_RESCUED = "the file is cut or damaged: these are the pages that were found in it, in the order of the file"
 _EXTRAS = "[annotations and form fields]"
-_OUTSIDE = 20
+_OUTSIDE = 4
 """So many characters outside the visible part of a page are told."""
 
 
@@ -38,19 +39,19 @@ class Pdf:
         yield known
         spare = Spare(job)
         try:
-            document = _open(job, spare)
+            document, notes = _open(job, spare)
         except Unreadable as error:
             yield replace(known, notes=(str(error),))
             return
         try:
-            yield from _Reading(job, document, spare).run(known)
+            yield from _Reading(job, document, spare, notes).run(known)
         finally:
             document.close()
             spare.close()
 
 
-def _open(job: Job, spare: Spare) -> Document:
-    """Return the document, by pypdf if pdfium can't open it or has killed two children.
+def _open(job: Job, spare: Spare) -> tuple[Document, tuple[str, ...]]:
+    """Return the document, by pypdf if pdfium can't open it or has killed two children, and what is to be said of it.
 
     Raises:
         Unreadable: neither can open it, or it needs a password.
@@ -62,33 +63,51 @@ def _open(job: Job, spare: Spare) -> Document:
         try:
             document = open_pdfium(job.raw)
             if document.page_count():
-                return document
+                return document, ()
             first = Unreadable("no text: the file has no pages")
         except Unreadable as error:
             first = error
     try:
-        return spare.open()
+        return spare.open(), ()
     except Unreadable as second:
+        locked = second.locked or (first is not None and first.locked)
+        rescued = None if locked or first is None else _rescued(job.raw)
+        if rescued is not None:
+            return rescued, (_RESCUED,)
         raise (second if second.locked or first is None else first) from None
+
+
+def _rescued(raw: bytes) -> Document | None:
+    from manusfs.extract.pdf_pdfium import open_pdfium
+    from manusfs.extract.pdf_repair import rebuilt
+
+    mended = rebuilt(raw)
+    try:
+        return open_pdfium(mended) if mended is not None else None
+    except Unreadable:
+        return None
 
 
 class _Reading:
     """One document being read."""
 
-    def __init__(self, job: Job, document: Document, spare: Spare) -> None:
+    def __init__(self, job: Job, document: Document, spare: Spare, notes: tuple[str, ...]) -> None:
         self._job = job
+        self._notes = (*notes, *document.notes())
+        self._rescued = _RESCUED in notes
         self._document = document
         self._spare = spare
         self._count = document.page_count()
+        spare.expect(self._count)
         self._tally = Tally()
         self._offsets = list(job.done[:-1])
         self._size = job.done[-1] if job.done else 0
 
     def run(self, known: Extracted) -> Iterator[Page | Extracted]:
-        known = replace(known, title=real_title(self._document.title()), extractor=self._name())
-        known = replace(known, notes=self._document.notes())
+        title = real_title(self._document.title())
+        known = replace(known, title=title, extractor=self._name(), notes=self._notes)
         yield known
-        said = known.notes
+        said = self._notes
         places = Places(self._document.outline())
         for number in range(len(self._offsets), min(self._count, self._job.limits.pages)):
             if self._job.seconds_left() <= 0:
@@ -101,12 +120,12 @@ class _Reading:
             self._offsets.append(self._size)
             self._size += len((page.text + PAGE_BREAK).encode("utf-8"))
             yield page
-            if (*known.notes, *self._tally.notes()) != said:
-                said = (*known.notes, *self._tally.notes())
+            if (*self._notes, *self._tally.notes()) != said:
+                said = (*self._notes, *self._tally.notes())
                 yield replace(known, notes=said, extractor=self._name())
         outline = tuple(places.headings())
-        notes = (*self._missing(), *known.notes, *self._tally.notes())
-        complete = len(self._offsets) == self._count and not self._tally.broken
+        notes = (*self._missing(), *self._notes, *self._tally.notes())
+        complete = len(self._offsets) == self._count and not self._tally.broken and not self._rescued
         yield replace(known, extractor=self._name(), complete=complete, notes=notes, outline=outline)
 
     def _missing(self) -> Iterator[str]:
@@ -135,7 +154,8 @@ class _Reading:
         if text:
             kinds |= _worth(found)
         elif not kinds:
-            kinds.add(found.shows)
+            # what a page of a cut file drew is lost with the rest
+            kinds.add("broken" if self._rescued and found.shows == "nothing" else found.shows)
         self._tally.page_read(number + 1, kinds, silent=not text and not extra)
         if extra and extra not in text:
             text = f"{text}\n\n{_EXTRAS}\n{extra}" if text else f"{_EXTRAS}\n{extra}"

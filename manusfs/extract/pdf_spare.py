@@ -23,8 +23,13 @@ class Spare:
         self._document: Document | None = None
         self._failed: Unreadable | None = None
         self._vain = 0
+        self._pages: int | None = None
         self.used = False
         """True once the text of a page came from here."""
+
+    def expect(self, pages: int) -> None:
+        """Say how many pages the first reader sees: one that sees another number would give wrong pages."""
+        self._pages = pages
 
     def helped(self) -> None:
         """Say that what came from here was of use."""
@@ -46,7 +51,9 @@ class Spare:
             try:
                 with time_limit(self._job.seconds_left() / 2):
                     self._document = open_pypdf(self._job.raw)
-                    self._document.page_count()
+                    pages = self._document.page_count()
+                if self._pages not in (None, pages):
+                    raise Unreadable(f"it sees {pages} pages, not {self._pages}")
             except (Unreadable, TimeUp) as error:
                 self._document = None
                 self._failed = error if isinstance(error, Unreadable) else Unreadable("opening it takes too long")
