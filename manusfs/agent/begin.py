@@ -21,11 +21,12 @@ __all__ = ["begin", "tell_user_message"]
 def begin(run: Running, task: str, brought: Given) -> None:
     """Store what the user gave and open the first epoch with it, in this order of durability."""
     root, intake = run.workspace.folder.root, run.workspace.intake
+    earlier = _holds(run)
     words, kept = _kept(run, task)
     taken = intake.take(brought.bodies, run.session, [""] * len(brought.bodies))
     told = Task(words, tuple(one.part for one in taken), brought.urls, f"obs:{kept[0].meta.id}" if kept else "")
     limit = run.settings.startup_file_chars
-    parts = opening(root, told, date=run.today, limit=limit, trusted=run.trusted, holds=_holds(run))
+    parts = opening(root, told, date=run.today, limit=limit, trusted=run.trusted, holds=earlier)
     data = {"n": 1, "because": "start", **setup(run), "opening": parts, "files": manifest(root)}
     run.record([*(intake.event(one, "") for one in (*kept, *taken)), Event("epoch", data)])
     for one in (*kept, *taken):

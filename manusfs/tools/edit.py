@@ -5,7 +5,7 @@ from __future__ import annotations
 from manusfs.errors import ToolError
 from manusfs.records import Shown, TextPart, escape, valid_text
 from manusfs.tools.env import ToolEnv
-from manusfs.tools.places import first_lines, writable
+from manusfs.tools.places import first_lines, replaced, writable
 from manusfs.tools.schema import tool
 from manusfs.workspace.locks import short_lock
 
@@ -31,7 +31,8 @@ def edit(env: ToolEnv, path: str, old: str, new: str) -> Shown:
         if not root.exists(place):
             hint = "make it with write(path, content), or see what there is: list(what='notes')"
             raise ToolError(f"there is no file {place!r}", hint=hint)
-        text = root.read(place).decode("utf-8", "replace")
+        data = root.read(place)
+        text = data.decode("utf-8", "replace")
         found = text.count(old)
         if found == 0:
             hint = f"read the file; it begins:\n{first_lines(text)}"
@@ -40,9 +41,11 @@ def edit(env: ToolEnv, path: str, old: str, new: str) -> Shown:
             lines = ", ".join(str(line) for line in _lines(text, old)[:10])
             hint = "take more text round the right one into `old`"
             raise ToolError(f"`old` stands {found} times in {place}, lines {lines}", hint=hint)
-        root.write_atomic(place, valid_text(text.replace(old, new)).encode("utf-8"))
+        fresh = valid_text(text.replace(old, new)).encode("utf-8")
+        details = replaced(root, place, data, fresh)
+        root.write_atomic(place, fresh)
     line = text[: text.index(old)].count("\n") + 1
-    return Shown((TextPart(f"Edited {escape.field(place, 400)} at line {line}."),), (place,))
+    return Shown((TextPart(f"Edited {escape.field(place, 400)} at line {line}."),), (place,), details)
 
 
 def _lines(text: str, old: str) -> list[int]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from manusfs.errors import PathRefused, ToolError
 from manusfs.tools.env import ToolEnv
-from manusfs.workspace.paths import check_relative
+from manusfs.workspace.lost import keep_bytes
+from manusfs.workspace.paths import Root, check_relative
 
-__all__ = ["first_lines", "writable"]
+__all__ = ["first_lines", "replaced", "writable"]
 
 _PLACES = ("notes", "reports")
 
@@ -29,6 +32,19 @@ def writable(env: ToolEnv, path: str) -> str:
     if any(part.startswith(".") for part in parts):
         raise ToolError(f"can't write {path!r}: a name with a leading dot is hidden from people", hint=_where(places))
     return "/".join(parts)
+
+
+def replaced(root: Root, place: str, old: bytes | None, new: bytes) -> dict[str, Any]:
+    """Return what a call must record of the content that it writes over: what people wrote must not vanish.
+
+    Text goes into the transcript; what is no UTF-8 is kept in `lost+found/`.
+    """
+    if not old or old == new:
+        return {}
+    try:
+        return {"replaced": {place: old.decode("utf-8")}}
+    except UnicodeDecodeError:
+        return {"set_aside": {place: keep_bytes(root, place.rpartition("/")[2], old)}}
 
 
 def first_lines(text: str, count: int = 3, width: int = 120) -> str:

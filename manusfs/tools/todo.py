@@ -7,6 +7,7 @@ import re
 from manusfs.errors import ToolError
 from manusfs.records import Shown, TextPart, escape, valid_text
 from manusfs.tools.env import ToolEnv
+from manusfs.tools.places import replaced
 from manusfs.tools.schema import tool
 
 __all__ = ["TODO", "todo"]
@@ -31,8 +32,10 @@ def todo(env: ToolEnv, items: list[str] | None = None, text: str | None = None) 
     plan = valid_text(text) if text is not None else _checkboxes(items or [])
     data = plan.encode("utf-8")
     root = env.workspace.folder.root
-    root.write_atomic(TODO, data if data.endswith(b"\n") else data + b"\n")
-    return Shown((TextPart(f"<todo>\n{escape.body(plan).strip()}\n</todo>"),), (TODO,))
+    data = data if data.endswith(b"\n") else data + b"\n"
+    details = replaced(root, TODO, root.read(TODO) if root.exists(TODO) else None, data)
+    root.write_atomic(TODO, data)
+    return Shown((TextPart(f"<todo>\n{escape.body(plan).strip()}\n</todo>"),), (TODO,), details)
 
 
 def _checkboxes(items: list[str]) -> str:

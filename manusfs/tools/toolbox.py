@@ -17,7 +17,7 @@ from manusfs.workspace.settings import Settings
 __all__ = ["TOOLS", "ToolBox"]
 
 TOOLS = Registry(
-    "tool",
+    "tools",
     tuple(
         Entry(name, f"manusfs.tools.{module}:{function}")
         for name, module, function in (

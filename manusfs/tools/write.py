@@ -6,7 +6,7 @@ from typing import Any
 
 from manusfs.records import Shown, TextPart, escape, valid_text
 from manusfs.tools.env import ToolEnv
-from manusfs.tools.places import writable
+from manusfs.tools.places import replaced, writable
 from manusfs.tools.schema import tool
 from manusfs.workspace.locks import short_lock
 
@@ -34,9 +34,8 @@ def write(env: ToolEnv, path: str, content: str, append: bool = False) -> Shown:
         old = root.read(place) if root.exists(place) else None
         if append and old:
             data = old + (b"" if old.endswith(b"\n") else b"\n") + data
-        elif old is not None and old != data:
-            # What people wrote there must not vanish: the transcript keeps what a call replaced.
-            details["replaced"] = {place: old.decode("utf-8", "replace")}
+        else:
+            details = replaced(root, place, old, data)
         root.write_atomic(place, data)
     verb = "Wrote" if old is None else "Added to" if append else "Replaced"
     text = f"{verb} {escape.field(place, 400)}: {len(data)} bytes, {len(data.splitlines())} lines."

@@ -93,6 +93,7 @@ class Settings:
 
 OWNER_ONLY = frozenset(
     {
+        "model",
         "base_url",
         "allow_hosts",
         "searxng_url",

@@ -292,6 +292,18 @@ def test_todo_writes_checkboxes(env: Env) -> None:
             use(env, "todo", **arguments)
 
 
+def test_what_people_wrote_survives_every_tool_that_writes_over_it(env: Env) -> None:
+    """MA-1: the text stands in the transcript; what is no UTF-8 lies in lost+found."""
+    root = env.workspace.folder.root
+    root.write_atomic("todo.md", b"# Mine\n- call Anna\n")
+    assert use(env, "todo", items=["read"]).details["replaced"]["todo.md"].startswith("# Mine")
+    root.write_atomic("notes/a.md", b"one two")
+    assert use(env, "edit", path="notes/a.md", old="two", new="three").details["replaced"] == {"notes/a.md": "one two"}
+    root.write_atomic("notes/b.md", b"caf\xe9 one")
+    kept = use(env, "write", path="notes/b.md", content="new").details["set_aside"]["notes/b.md"]
+    assert root.read(kept) == b"caf\xe9 one"
+
+
 def test_fetch_and_web_search_pass_on_what_came(env: Env) -> None:
     """MA-3, MA-5: `find` and `limit` go with it; the search's arguments are its source."""
     box = ToolBox(TOOLS.names())

@@ -9,7 +9,7 @@ from manusfs.registry import Entry, Registry
 __all__ = ["NAMES", "Provider", "ProviderOptions", "SearchAnswer", "SearchHit", "load"]
 
 _REGISTRY = Registry(
-    "search_provider",
+    "search_providers",
     (
         Entry("searxng", "manusfs.fetch.providers.searxng:SearXNG"),
         Entry("brave", "manusfs.fetch.providers.brave:Brave"),
