@@ -281,6 +281,30 @@ def test_the_whole_text_comes_before_the_reading_view_is_tried():
     assert first.notes == ("the text is everything visible, menus too; no reading view could be made",)
 
 
+def test_a_page_with_too_many_elements_to_be_walked_keeps_its_words(monkeypatch: pytest.MonkeyPatch):
+    """A million links would take the walk longer than the limit: the words come from faster code then."""
+    from manusfs.extract.worker import TimeUp
+
+    def late(*rest: object, **named: object) -> None:
+        raise TimeUp
+
+    monkeypatch.setattr("manusfs.extract.html.walk", late)
+    found = extracted(page("<h2>Second</h2><p>the end</p>"))
+    assert found.text.count("oranges") == 6
+    assert "the end" in found.text
+    assert found.notes == ("the page has too many elements: the text is everything visible, without tables and links",)
+
+
+def test_heuristics_that_fail_leave_everything_visible(monkeypatch: pytest.MonkeyPatch):
+    def broken(*rest: object, **named: object) -> str:
+        raise RuntimeError("a heuristic tripped")
+
+    monkeypatch.setattr("manusfs.extract.html.trafilatura.extract", broken)
+    found = extracted(page("<pre>a\n  b</pre>"))
+    assert "```\na\n  b\n```" in everything(found)
+    assert any("the reading view could not be made: RuntimeError" in note for note in found.notes)
+
+
 _TAGS = st.sampled_from(
     "p div table tr td th ul ol li pre code h1 h2 a b blockquote br hr img script style caption form nav main dl dt dd "
     "span noscript template svg math title select option textarea".split()
