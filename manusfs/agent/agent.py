@@ -21,7 +21,7 @@ from manusfs.agent.recite import Recital, todo_text
 from manusfs.agent.report import Header, write_report
 from manusfs.agent.result import Citations, Result
 from manusfs.agent.running import Running
-from manusfs.agent.setup import is_same
+from manusfs.agent.setup import check_window, is_same, toolbox
 from manusfs.agent.sources import Given, GivenSource, given
 from manusfs.agent.standing import Standing
 from manusfs.agent.web import WebSearch, web_search
@@ -31,7 +31,6 @@ from manusfs.memory import Workspace
 from manusfs.messages import Model
 from manusfs.records import Event, valid_text
 from manusfs.session import Transcript, sessions
-from manusfs.tools import ToolBox
 from manusfs.workspace.settings import Settings
 
 __all__ = ["Access", "Agent"]
@@ -78,10 +77,12 @@ class Agent:
 
         Raises:
             UsageError: the task is empty.
+            ConfigError: the model's window is too small for anything.
             NotFound, Refused, StorageError: a source can't be read, or the workspace can't be written.
         """
         if not task.strip():
             raise UsageError("the task is empty", hint='say what to find out: manusfs run "…"')
+        check_window(self.settings, self.model.profile)
         brought = given(sources, self.workspace.folder.root, self.settings.max_body_bytes)
         with (
             Transcript.create(self.workspace.folder, "run", title=_title(task)) as transcript,
@@ -97,8 +98,10 @@ class Agent:
         Raises:
             NotFound: no such session, or none at all.
             UsageError: it is finished and there is no message, or it died before its task was written down.
+            ConfigError: the model's window is too small for anything.
             Locked: another process is running it.
         """
+        check_window(self.settings, self.model.profile)
         with (
             Transcript.open(self.workspace.folder, session or self._latest(), write=True) as transcript,
             self._running(transcript) as run,
@@ -180,7 +183,7 @@ class Agent:
             workspace=self.workspace,
             transcript=transcript,
             model=self.model,
-            tools=ToolBox(settings=self.settings),
+            tools=toolbox(self.settings, self.settings.window or self.model.profile.window),
             settings=self.settings,
             limits=Limits(self.settings),
             recital=Recital(root, self.settings.recite_tokens, trusted=self.access.trusted),

@@ -7,13 +7,13 @@ from collections.abc import Generator
 from manusfs.agent.reply import usage_data
 from manusfs.agent.running import Running
 from manusfs.agent.setup import setup
-from manusfs.compact import Budget, Fresh, compact, due, load_policy, reopen
+from manusfs.compact import Budget, Fresh, compact, due, load_policy, reopen, room
 from manusfs.errors import LimitReached, ManusfsError
 from manusfs.messages import Reply, Request
 from manusfs.records import Event
 from manusfs.tools.todo import TODO
 
-__all__ = ["make_room", "new_epoch"]
+__all__ = ["make_room", "new_epoch", "room_for_results"]
 
 _NEAR = 0.8
 """Share of the policy's mark at which the user is warned."""
@@ -55,6 +55,19 @@ def new_epoch(run: Running) -> None:
     """Open an epoch that carries everything over as it stands, without the old thinking."""
     policy, budget = load_policy(run.settings.policy), Budget.of(run.profile, run.max_tokens)
     run.record(reopen(run.window, policy, budget, run.workspace.renderer, _fresh(run)))
+
+
+def room_for_results(run: Running) -> int:
+    """Return the tokens that the results of a turn share: what is left before the hard limit.
+
+    When that is little beside what a compaction would leave, it is the latter: results that are always cut to refs
+    would be asked for for ever.
+    """
+    left, budget = run.window_left(), Budget.of(run.profile, run.max_tokens)
+    if 2 * left >= budget.limit:
+        return left
+    folded = room(run.window, budget, _fresh(run))
+    return left if 4 * left >= 3 * folded else folded
 
 
 def _performed(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from manusfs.agent.budget import Offer, fit
+from manusfs.agent.compaction import room_for_results
 from manusfs.agent.env import Environment
 from manusfs.agent.manifest import manifest
 from manusfs.agent.pool import run_all
@@ -39,9 +40,10 @@ def dispatch(run: Running, calls: Sequence[Call]) -> None:
     """Run `calls` and record their results, in call order, in one write; index rows follow."""
     for call in calls:
         run.tell("call", call.name, call=call.id, arguments=call.arguments)
-    outcomes = _run(run, calls)
+    room = room_for_results(run)
+    outcomes = _run(run, calls, Environment(run, room // len(calls)))
     offers = _offers(run, calls, outcomes)
-    offers = fit(offers, run.window_left(), run.session, run.window.seq + 1)
+    offers = fit(offers, room, run.session, run.window.seq + 1)
     events = [offer.event for offer in offers]
     if recital := _recital(run, calls, offers):
         events.append(recital)
@@ -66,8 +68,7 @@ def error_text(error: Exception) -> str:
     return escape.body(text)
 
 
-def _run(run: Running, calls: Sequence[Call]) -> list[Outcome]:
-    env = Environment(run)
+def _run(run: Running, calls: Sequence[Call], env: Environment) -> list[Outcome]:
     writing = [i for i, call in enumerate(calls) if run.tools.writes(call.name)]
     # Calls that write run one after another, in call order: two edits of one file must both be there afterwards.
     groups = [[i] for i in range(len(calls)) if i not in writing] + ([writing] if writing else [])

@@ -19,8 +19,10 @@ __all__ = ["Environment"]
 class Environment:
     """A `tools.ToolEnv` over a running session. The calls of a turn read it side by side; none changes it."""
 
-    def __init__(self, run: Running) -> None:
+    def __init__(self, run: Running, room: int) -> None:
+        """Take the session, and the tokens that each call may show."""
         self._run = run
+        self._room = room
 
     @property
     def workspace(self) -> Workspace:
@@ -43,8 +45,8 @@ class Environment:
         return self._run.profile.window
 
     def window_left(self) -> int:
-        """Return the tokens that are left before the window's hard limit."""
-        return self._run.window_left()
+        """Return the tokens that this call may show: its share of what is left of the window."""
+        return self._room
 
     def fetch(self, url: str) -> Fetched:
         """Return what `url` answers now."""

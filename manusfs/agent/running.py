@@ -23,7 +23,7 @@ from manusfs.workspace.settings import Settings
 if TYPE_CHECKING:
     from manusfs.memory import Workspace
 
-__all__ = ["Running", "Stopped", "notice"]
+__all__ = ["Running", "Stopped", "notice", "reply_tokens"]
 
 _MARGIN = 0.05
 """Share of the window that is kept free for the error of the token estimate."""
@@ -32,6 +32,11 @@ _MARGIN = 0.05
 def notice(text: str) -> Event:
     """Return the event by which manusfs itself tells the model something."""
     return Event("changed", {"text": f"(manusfs: {text})", "paths": []})
+
+
+def reply_tokens(settings: Settings, profile: Profile, window: int) -> int:
+    """Return the most tokens of one reply: never more than a quarter of the window."""
+    return max(1, min(settings.max_tokens, profile.max_output, window // 4))
 
 
 class Stopped(Exception):
@@ -85,7 +90,7 @@ class Running:
     @property
     def max_tokens(self) -> int:
         """Most tokens of one reply: never more than a quarter of the window."""
-        return max(1, min(self.settings.max_tokens, self.profile.max_output, self.profile.window // 4))
+        return reply_tokens(self.settings, self.profile, self.profile.window)
 
     @property
     def hard_limit(self) -> int:

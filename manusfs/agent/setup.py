@@ -6,10 +6,47 @@ from dataclasses import asdict
 from typing import Any
 
 from manusfs.agent.prompt import SYSTEM
-from manusfs.agent.running import Running
+from manusfs.agent.running import Running, reply_tokens
+from manusfs.context import Setup, estimate_setup
+from manusfs.errors import ConfigError
+from manusfs.messages import Profile
+from manusfs.tools import ToolBox
 from manusfs.version import __version__
+from manusfs.workspace.settings import Settings
 
-__all__ = ["is_same", "setup"]
+__all__ = ["check_window", "is_same", "setup", "toolbox"]
+
+SMALL_WINDOW = 12_000
+"""Tokens: below it only the tools without which there is no report are offered, so that results have room."""
+LEAST_ROOM = 1_200
+"""Tokens that must be left for the task and what calls bring."""
+_NEEDED = ("web_fetch", "web_search", "read", "search", "write", "todo")
+
+
+def toolbox(settings: Settings, window: int) -> ToolBox:
+    """Return the tools of a session with a model of `window` tokens."""
+    tools = ToolBox(settings=settings)
+    if window >= SMALL_WINDOW:
+        return tools
+    return ToolBox([name for name in tools.names if name in _NEEDED], settings)
+
+
+def check_window(settings: Settings, profile: Profile) -> None:
+    """Return if something can be done in the window of a model.
+
+    Raises:
+        ConfigError: system prompt, tools and the reply's reserve leave too little of it.
+    """
+    window = settings.window or profile.window
+    taken = estimate_setup(Setup.of({"system": SYSTEM, "tools": list(toolbox(settings, window).blocks)}))
+    reply = reply_tokens(settings, profile, window)
+    needed = taken + reply + window // 20 + LEAST_ROOM
+    if window < needed:
+        raise ConfigError(
+            f"a window of {window:,} tokens is too small: system prompt and tools take {taken:,}, the reply's reserve "
+            f"{reply + window // 20:,}, and the task and its results need {LEAST_ROOM:,} at least",
+            hint="use a model with a larger window, or set `window` to what it really has, or a smaller `max_tokens`",
+        )
 
 
 def setup(run: Running) -> dict[str, Any]:

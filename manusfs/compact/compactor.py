@@ -32,7 +32,8 @@ from manusfs.records import Event, TextPart
 __all__ = ["Fresh", "compact", "due", "reopen", "room", "undo"]
 
 _LEAST_ROOM = 2_000
-"""Tokens: with less between the fixed sections and the mark, the hard limit is what counts."""
+"""Tokens: with less between the fixed sections and the mark, or less than a third of what lies between them and the
+hard limit, the hard limit is what counts."""
 _FRAME = 200
 """Tokens of the collapsed ledgers and of the frame round the newest turn."""
 _CARRIED = 300
@@ -292,7 +293,7 @@ def _low(window: Window, policy: Policy, budget: Budget, fresh: Fresh) -> int:
     fixed = _fixed(window, Caps(tokens=budget.window // 10), fresh)
     fixed += round(_tokens(window, window.unseen) * window.meter.calibration.ratio)
     high = min(policy.mark(budget), budget.limit)
-    if high - fixed < _LEAST_ROOM:
+    if high - fixed < max(_LEAST_ROOM, (budget.limit - fixed) // 3):
         high = budget.limit
     return min(budget.limit, fixed + max(0, high - fixed) * 2 // 3)
 

@@ -154,12 +154,20 @@ def _whole(window: Window, item: Item, limit: int) -> str:
     ref = MsgRef(window.session, item.seq, item.block)
     if len(text) > limit:
         text = f'{text[:limit]}\n…[CUT: {limit} of {len(text)} characters, read(ref="{ref}")]'
+    if _about(window, item):
+        return text
     return f'<user_message ref="{ref}">\n{text}\n</user_message>'
 
 
 def _mention(window: Window, item: Item) -> str:
     text = one_line(_wording(window, item), _MENTION_CHARS)
     return f'<user_message ref="{MsgRef(window.session, item.seq, item.block)}" head="1">\n{text}\n</user_message>'
+
+
+def _about(window: Window, item: Item) -> bool:
+    """Return True for what was said about the user's sources: it is our wording, not the user's."""
+    data = window.events[item.seq].data
+    return "opening" in data and data["opening"][item.block].get("as") == "source"
 
 
 def _wording(window: Window, item: Item) -> str:

@@ -38,7 +38,7 @@ class ToolEnv(Protocol):
         ...
 
     def window_left(self) -> int:
-        """Return the tokens that are left before the window's hard limit."""
+        """Return the tokens that this call may show: its share of what is left before the window's hard limit."""
         ...
 
     def fetch(self, url: str) -> Fetched:

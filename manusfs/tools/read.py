@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from manusfs.errors import ToolError
 from manusfs.records import ImagePart, ObsRef, Part, Shown, TextPart, escape
+from manusfs.records.tokens import estimate
 from manusfs.tools.env import ToolEnv
 from manusfs.tools.schema import tool
 
@@ -19,6 +20,8 @@ __all__ = ["read"]
 _LINES = re.compile(r"(\d{1,9})(?:\s*[-:,–]\s*(\d{1,9}))?\Z")
 _CHARS_PER_TOKEN = 2.5
 _LEAST_CHARS = 500
+_FRAME_TOKENS = 100
+"""What stands round the text that is read."""
 
 
 @tool
@@ -53,21 +56,29 @@ def read(
         raise ToolError("`offset`, `lines` and `page` exclude each other", hint="give only one of them")
     if (offset is not None and offset < 0) or (limit is not None and limit < 1):
         raise ToolError("`offset` counts from 0 and `limit` from 1", hint='begin with read(ref="…")')
-    made = env.workspace.resolver.read(
-        ref, offset or 0, limit, chars=_most(env), lines=_line_pair(lines), page=page, raw=raw, tail=True
-    )
-    if raw and _is_binary(made):
-        return _described(made)
-    if pointer := _pointer(env, made):
-        return Shown((TextPart(pointer),))
-    part, _ = env.workspace.resolver.show(made)
+    chars = _most(env)
+    while True:
+        made = env.workspace.resolver.read(
+            ref, offset or 0, limit, chars=chars, lines=_line_pair(lines), page=page, raw=raw, tail=True
+        )
+        if raw and _is_binary(made):
+            return _described(made)
+        if pointer := _pointer(env, made):
+            return Shown((TextPart(pointer),))
+        part, text = env.workspace.resolver.show(made)
+        tokens, left = estimate(text), max(0, env.window_left() - _FRAME_TOKENS)
+        if tokens <= left or chars <= _LEAST_CHARS:
+            break
+        # Scripts differ in characters a token: less is read, and what follows is named.
+        chars = max(_LEAST_CHARS, min(chars * 3 // 4, chars * left // tokens))
     parts: list[Part] = [TextPart(f"Note: {escape.body(made.message)}")] if made.message else []
     return Shown((*parts, part), details={"reads": _spans(made)})
 
 
 def _most(env: ToolEnv) -> int:
     share = int(env.settings.read_share * env.window * _CHARS_PER_TOKEN)
-    return max(_LEAST_CHARS, min(env.settings.read_chars, share))
+    left = int((env.window_left() - _FRAME_TOKENS) * _CHARS_PER_TOKEN)
+    return max(_LEAST_CHARS, min(env.settings.read_chars, share, left))
 
 
 def _line_pair(lines: str | None) -> Sequence[int] | None:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from manusfs.errors import ToolError
 from manusfs.records import Shown, TextPart, escape
+from manusfs.records.tokens import estimate
 from manusfs.tools.env import ToolEnv
 from manusfs.tools.schema import tool
+
+if TYPE_CHECKING:
+    from manusfs.memory.search import Hit
 
 __all__ = ["search"]
 
 _MOST = 50
+_FRAME_TOKENS = 100
+_LEFT_OUT = "{count} more hits are left out, the context has no room for them; ask for them alone, with `within`."
 
 
 @tool
@@ -39,14 +48,26 @@ def search(env: ToolEnv, query: str, within: str | None = None, limit: int = 8) 
     if not hits:
         said = f"No hits. {note or 'Try fewer or other words, without `within`, or grep for a literal text.'}"
         return Shown((TextPart(f"{head}\n{said}\n</hits>"),))
-    lines = [head]
-    for hit in hits:
-        lines.append(
-            f'<hit ref="{escape.field(hit.ref, 400)}" score="{hit.score:.2f}" title="{escape.field(hit.title)}" '
-            f'url="{escape.field(hit.url, 400)}" path="{escape.field(hit.path, 300)}" '
-            f'lines="{hit.line_start}-{hit.line_end}">'
-        )
-        lines += [escape.body(hit.snippet), "</hit>"]
-    if note:
-        lines.append(f"note: {note}")
-    return Shown((TextPart("\n".join([*lines, "</hits>"])),), details={"hits": [hit.ref for hit in hits]})
+    shown = [_hit(hit) for hit in hits]
+    kept = _that_fit(shown, env.window_left() - _FRAME_TOKENS)
+    if kept < len(shown):
+        note = f"{note} {_LEFT_OUT.format(count=len(shown) - kept)}".strip()
+    lines = [head, *shown[:kept], *([f"note: {note}"] if note else []), "</hits>"]
+    return Shown((TextPart("\n".join(lines)),), details={"hits": [hit.ref for hit in hits[:kept]]})
+
+
+def _hit(hit: Hit) -> str:
+    return (
+        f'<hit ref="{escape.field(hit.ref, 400)}" score="{hit.score:.2f}" title="{escape.field(hit.title)}" '
+        f'url="{escape.field(hit.url, 400)}" path="{escape.field(hit.path, 300)}" '
+        f'lines="{hit.line_start}-{hit.line_end}">\n{escape.body(hit.snippet)}\n</hit>'
+    )
+
+
+def _that_fit(shown: Sequence[str], left: int) -> int:
+    """Return how many of `shown` fit into `left` tokens, at least one."""
+    for count, text in enumerate(shown):
+        left -= estimate(text)
+        if left < 0:
+            return max(1, count)
+    return len(shown)

@@ -71,7 +71,7 @@ def assert_everything_resolves(workspace: Any, session: str) -> None:
 
 @pytest.mark.parametrize("window", [12_000, 60_000])
 def test_whatever_a_turn_brings_the_next_request_fits(tmp_path: Path, window: int) -> None:
-    """I4: twelve large reads at once share what is left; what is not sent can be read by its ref."""
+    """I4: twelve large reads at once share what is left: each shows less, or is not sent and can be read by its ref."""
     workspace = make_workspace(tmp_path / "w", lambda url: page(url.rsplit("/")[-1], 3_000))
     profile = Profile("scripted", window=window)
 
@@ -81,9 +81,11 @@ def test_whatever_a_turn_brings_the_next_request_fits(tmp_path: Path, window: in
         ]
 
     def from_the_ref(request: Request) -> Any:
-        unsent = re.findall(r"msg:[\w-]+:\d+", json.dumps(request.messages))
-        assert unsent
-        return [call("read", ref=unsent[-1], limit=1_000)]
+        said = json.dumps(request.messages)
+        unsent = re.findall(r'NOT SENT.*?read\(ref=\\+"(msg:[\w-]+:\d+)', said)
+        shown = re.findall(r"<read ref=", said)
+        assert len(unsent) + len(shown) == 12
+        return [call("read", ref=(unsent or refs(request))[-1], limit=1_000)]
 
     model = ScriptedModel(
         [fetches([f"{PAGES}{n}" for n in range(3)], limit=16_000), greedy, from_the_ref, "Done."], profile=profile

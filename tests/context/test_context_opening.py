@@ -63,7 +63,7 @@ def test_the_same_events_give_the_same_opening() -> None:
 
 
 def test_thinking_is_left_out_and_its_turn_has_a_ref() -> None:
-    """s17: bound to the epoch that it was made in."""
+    """GC-9, s17: bound to the epoch that it was made in."""
     log = begun()
     turn = log.says(thinking("a secret plan"), text("I look."), call("a"))
     last = log.saw("a", hex_id(1))
@@ -181,7 +181,9 @@ def test_urls_that_were_only_named_stay_with_the_users_words() -> None:
     log.says(text("ok"), call("a"))
     log.saw("a", hex_id(1))
     fold_all(log, 1, 99)
-    assert "* https://example.org/x" in next_epoch(log)
+    said = next_epoch(log)
+    assert "* https://example.org/x" in said
+    assert said.count("<user_message") == 1, "they are our words, not a message of the user"
 
 
 def test_given_sources_fold_to_their_refs() -> None:

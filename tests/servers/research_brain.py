@@ -23,6 +23,8 @@ _HIT = re.compile(r"<hit ref=\"(obs:[0-9a-f]+)@(\d+)-(\d+)\"")
 _FOLDED = re.compile(r"<folded ref=\"(obs:[0-9a-f]+)[^\"]*\" url=\"([^\"]*)\"")
 _ATTRIBUTE = re.compile(r"([a-z0-9]+)=\"([^\"]*)\"")
 _TASK = re.compile(r"<user_message[^>]*>\n(.*?)\n</user_message>", re.DOTALL)
+_TURN = re.compile(r"<turn [^>\n]*>\n(.*?)\n</turn>", re.DOTALL)
+_NOTED = re.compile(r"^\* (.+) \((obs:[0-9a-f]+)@(\d+)-\d+\)$", re.MULTILINE)
 _SOURCES = "The user named these sources"
 _URL = re.compile(r"https?://[^\s<>\"')\]]+")
 _SENTENCE = re.compile(r"[^.!?。！？\n]+(?:[.!?](?=\s|$)|[。！？]|\.(?=\S)|[!?](?=\S))*", re.M)
@@ -75,6 +77,13 @@ def look(body: Json) -> View:
     """Return what the messages of `body` show."""
     view = View()
     asked: dict[str, Json] = {}
+    for name, arguments, result in _carried(body["messages"][0]):
+        view.calls.add(_key(name, arguments))
+        view.names.add(name)
+        if name == "search":
+            _take_hits(view, arguments, result)
+        for quote, ref, start in _NOTED.findall(str(arguments.get("content", ""))):
+            view.pieces.append((ref, int(start), quote))
     for message in body["messages"]:
         for block in message["content"] if isinstance(message["content"], list) else [message["content"]]:
             if isinstance(block, dict) and block["type"] == "tool_use":
@@ -122,8 +131,22 @@ def _take(view: View, text: str, call: Json | None) -> None:
     for ref, url in _FOLDED.findall(text):
         view.about.setdefault(ref, {"url": html.unescape(url), "title": ""})
     if call is not None and call["name"] == "search":
-        found_hits = [(ref, int(start), int(end)) for ref, start, end in _HIT.findall(text)]
-        view.hits.setdefault(str(call["input"].get("query")), []).extend(found_hits)
+        _take_hits(view, call["input"], text)
+
+
+def _take_hits(view: View, arguments: Json, text: str) -> None:
+    found_hits = [(ref, int(start), int(end)) for ref, start, end in _HIT.findall(text)]
+    view.hits.setdefault(str(arguments.get("query")), []).extend(found_hits)
+
+
+def _carried(message: Json) -> Iterator[tuple[str, Json, str]]:
+    """Yield the calls of earlier turns that an opening tells as text: name, arguments, result."""
+    content = message["content"] if isinstance(message["content"], list) else []
+    opening = "\n".join(block["text"] for block in content if block["type"] == "text")
+    for turn in _TURN.findall(opening):
+        results = dict(re.findall(r"^result (\d+):\n(.*?)(?=\nresult \d+:\n|\Z)", turn, re.M | re.S))
+        for number, name, arguments in re.findall(r"^call (\d+): ([\w-]+) (\{.*\})$", turn, re.M):
+            yield name, json.loads(arguments), results.get(number, "")
 
 
 def _steps(view: View, offered: dict[str, Json]) -> Iterator[tuple[str, list[tuple[str, Json]]]]:
