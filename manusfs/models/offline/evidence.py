@@ -215,6 +215,8 @@ def _units(seen: Seen) -> Iterable[_Unit]:
 def _inside(text: Text, source: Source) -> Sequence[Sentence]:
     """Return the sentences of `text` but for those that its borders may have cut."""
     units = list(sentences(text.text))
+    if text.whole:
+        return units
     if text.start > 0 and units and units[0].start < 2:
         units = units[1:]
     if (

@@ -26,6 +26,8 @@ READ_BYTES = 1_600
 READ_BEFORE = 400
 SEARCH_HITS = 6
 HITS_A_QUESTION = 4
+SMALL_WINDOW = 24_000
+"""Tokens: below it one question is worked on at a time, and its quotes are written down before the next."""
 _URL = re.compile(r"https?://[^\s<>\"'）」』，。]+[^\s<>\"'.,;:!?)\]}）」』，。]")
 
 
@@ -61,7 +63,7 @@ class OfflineModel:
 
     def _next(self, seen: Seen, tools: set[str]) -> _Step | None:
         questions = split_task(seen.task)
-        steps = (
+        steps = [
             self._plan,
             self._fetch,
             self._search,
@@ -70,7 +72,10 @@ class OfflineModel:
             self._inside,
             self._browse,
             self._note,
-        )
+        ]
+        if seen.later or self._small:
+            # What is in sight now is folded soon: quotes go into notes, and the plan says what was looked for.
+            steps = [self._plan, self._fetch, self._read, self._keep, self._search, self._recall]
         for step in steps:
             found = step(seen, questions)
             if found is not None and found.calls:
@@ -80,7 +85,7 @@ class OfflineModel:
         return None
 
     def _plan(self, seen: Seen, questions: Sequence[Question]) -> _Step | None:
-        if any(seen.made("todo")):
+        if any(seen.made("todo")) or seen.later:
             return None
         urls = _given(seen)
         items = [f"[ ] fetch {url}" for url in urls] + [f"[ ] find out: {question.text}" for question in questions]
@@ -90,13 +95,14 @@ class OfflineModel:
         return _Step(text, calls + [_fetch(url, questions) for url in urls if url not in seen.fetched])
 
     def _fetch(self, seen: Seen, questions: Sequence[Question]) -> _Step | None:
-        left = [url for url in _given(seen) if url not in seen.fetched]
+        left = [url for url in _given(seen) if url not in seen.fetched and f"fetch {url}" not in seen.done]
         return _Step(f"Fetching {len(left)} more sources.", [_fetch(url, questions) for url in left]) if left else None
 
     def _search(self, seen: Seen, questions: Sequence[Question]) -> _Step | None:
         made = {query for query, within, _ in seen.searches() if not within}
-        left = [question for question in questions if question.query not in made]
-        calls = [("search", {"query": question.query, "limit": SEARCH_HITS}) for question in left]
+        left = [q for q in questions if q.query not in made and _looked(q) not in seen.done]
+        left, limit = (left[:1], SEARCH_HITS // 2) if self._small else (left, SEARCH_HITS)
+        calls = [("search", {"query": question.query, "limit": limit}) for question in left]
         return _Step("Searching what was stored.", calls)
 
     def _read(self, seen: Seen, questions: Sequence[Question]) -> _Step | None:
@@ -104,7 +110,7 @@ class OfflineModel:
         for question in questions:
             for query, _, hits in seen.searches():
                 if query == question.query or query.startswith(f"{question.query} "):
-                    wanted.extend(hits[:HITS_A_QUESTION])
+                    wanted.extend(hits[: HITS_A_QUESTION // 2 if self._small else HITS_A_QUESTION])
         calls = []
         for ref, start, end in _windows([hit for hit in wanted if not seen.covered(hit)]):
             calls.append(("read", {"ref": ref, "offset": start, "limit": end - start}))
@@ -157,13 +163,41 @@ class OfflineModel:
         if any(seen.made("write")):
             return None
         supports = _supports(Evidence(seen), questions)
-        path = f"notes/findings/{sha256_hex(seen.task.encode('utf-8'))[:8]}.md"
         done = [f"[x] fetch {url}" for url in _given(seen)]
-        found = [f"[{'x' if s.level != 'none' else ' '}] find out: {s.question.text}" for s in supports]
+        found = [f"[{'x' if s.level != 'none' else ' '}] {_found(s.question)}" for s in supports]
         return _Step(
             "Writing down what was found.",
-            [("write", {"path": path, "content": note(seen, supports)}), ("todo", {"items": done + found})],
+            [("write", {"path": _path(seen), "content": note(seen, supports)}), ("todo", {"items": done + found})],
         )
+
+    def _keep(self, seen: Seen, questions: Sequence[Question]) -> _Step | None:
+        """Write down what was found for each question that was searched for since the last time."""
+        made = {query for query, within, _ in seen.searches() if not within}
+        fresh = [question for question in questions if question.query in made and _looked(question) not in seen.done]
+        if not fresh:
+            return None
+        supports = _supports(Evidence(seen), fresh)
+        ticked = seen.done | {_found(s.question) for s in supports if s.level != "none"} | set(map(_looked, fresh))
+        steps = [f"fetch {url}" for url in _given(seen)] + [_found(question) for question in questions]
+        steps += [_looked(question) for question in questions if _looked(question) in ticked]
+        items = [f"[{'x' if step in ticked or step.startswith('fetch ') else ' '}] {step}" for step in steps]
+        content = note(seen, supports)
+        if any(_looked(question) in seen.done for question in questions):
+            content = content[content.index("\n## ") :]
+        text = {"path": _path(seen), "content": content, "append": True}
+        return _Step("Writing down what was found.", [("write", text), ("todo", {"items": items})])
+
+    def _recall(self, seen: Seen, questions: Sequence[Question]) -> _Step | None:
+        """Read all notes again before the answer: in a later epoch some of them are out of sight."""
+        path = _path(seen)
+        newest = seen.calls[-1].arguments.get("ref") if seen.calls else None
+        if not seen.later or newest == path or not any(_found(q) in seen.done for q in questions):
+            return None
+        return _Step("Reading my notes again.", [("read", {"ref": path})])
+
+    @property
+    def _small(self) -> bool:
+        return self.profile.window < SMALL_WINDOW
 
     def _finish(self, request: Request, seen: Seen, on_delta: Callable[[Delta], None] | None) -> Reply:
         supports = _supports(Evidence(seen), split_task(seen.task))
@@ -187,6 +221,18 @@ def _tell(on_delta: Callable[[Delta], None] | None, text: str) -> None:
 
 def _given(seen: Seen) -> list[str]:
     return list(dict.fromkeys([*seen.named, *_URL.findall(seen.task)]))
+
+
+def _looked(question: Question) -> str:
+    return f"looked for: {' '.join(question.text.split())}"
+
+
+def _found(question: Question) -> str:
+    return f"find out: {' '.join(question.text.split())}"
+
+
+def _path(seen: Seen) -> str:
+    return f"notes/findings/{sha256_hex(seen.task.encode('utf-8'))[:8]}.md"
 
 
 def _fetch(url: str, questions: Sequence[Question]) -> tuple[str, dict[str, Any]]:

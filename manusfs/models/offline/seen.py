@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from manusfs.messages import Block, Message, Request
+from manusfs.models.offline.earlier import carried_calls, noted_quotes, steps_done
 
 __all__ = ["Call", "Hit", "Seen", "Source", "Text", "look"]
 
@@ -45,6 +46,8 @@ class Text:
     ref: str
     start: int
     text: str
+    whole: bool = False
+    """True if no sentence of it can be cut at its borders."""
 
     @property
     def end(self) -> int:
@@ -85,6 +88,12 @@ class Seen:
     """Calls since the newest user message."""
     fetched: set[str] = field(default_factory=set)
     """URLs that were fetched or tried, at any time."""
+    later: bool = False
+    """True in an epoch that carries over what was before: little of it is in sight."""
+    done: set[str] = field(default_factory=set)
+    """Steps of the plan that are ticked."""
+    noted: set[str] = field(default_factory=set)
+    """Where the quotes stand that the notes in sight hold."""
 
     def made(self, name: str) -> Iterator[Call]:
         """Yield the calls of the tool `name` since the newest user message."""
@@ -129,10 +138,33 @@ def look(request: Request) -> Seen:
         else:
             _take_user(seen, message, open_calls)
             open_calls = {}
+    for call in seen.calls:
+        _take_note(seen, call)
     return seen
 
 
+def _take_earlier(seen: Seen, opening: str) -> None:
+    for name, arguments, result, failed in carried_calls(opening):
+        seen.later = True
+        seen.calls.append(Call(name, arguments, result, failed))
+        if name == "web_fetch":
+            seen.fetched.add(str(arguments.get("url", "")))
+
+
+def _take_note(seen: Seen, call: Call) -> None:
+    """Take the quotes of a note that was written or read again: they stand in their sources word for word."""
+    text = str(call.arguments.get("content", "")) if call.name == "write" else ""
+    if call.name == "read" and str(call.arguments.get("ref", "")).startswith("notes/"):
+        text = call.result
+    for ref, start, words in noted_quotes(text):
+        seen.noted.add(f"{ref}@{start}")
+        seen.texts.append(Text(ref, start, words, whole=True))
+
+
 def _take_user(seen: Seen, message: Message, calls: dict[str, tuple[str, dict[str, Any]]]) -> None:
+    opening = "\n".join(block["text"] for block in message["content"] if block.get("type") == "text")
+    if '<user_message ref="msg:' in opening:
+        seen.later = True
     for block in message["content"]:
         if block.get("type") == "tool_result":
             name, arguments = calls.get(block.get("tool_use_id", ""), ("", {}))
@@ -142,9 +174,12 @@ def _take_user(seen: Seen, message: Message, calls: dict[str, tuple[str, dict[st
             if name == "web_fetch":
                 seen.fetched.add(str(arguments.get("url", "")))
             _take_text(seen, result)
+            seen.done.update(steps_done(result))
         elif block.get("type") == "text":
             _take_text(seen, block["text"])
             _take_task(seen, block["text"])
+            seen.done.update(steps_done(block["text"]))
+    _take_earlier(seen, opening)
 
 
 def _texts(content: str | Sequence[Block]) -> Iterator[str]:
@@ -175,7 +210,7 @@ def _take_text(seen: Seen, text: str) -> None:
     for raw in _FOLDED.findall(text):
         attributes = _read_attributes(raw)
         ref = attributes.get("ref", "").partition("@")[0]
-        seen.sources.setdefault(ref, Source(ref, url=attributes.get("url", "")))
+        seen.sources.setdefault(ref, Source(ref, url=attributes.get("url", ""), title=attributes.get("name", "")))
     for lines in _LEDGER.findall(text):
         for id, host, title in _LEDGER_LINE.findall(lines):
             seen.sources.setdefault(f"obs:{id}", Source(f"obs:{id}", url=host, title=html.unescape(title)))
