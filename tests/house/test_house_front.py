@@ -70,6 +70,7 @@ def test_what_the_package_exports_is_there_and_sorted() -> None:
         "tools",
         "compact",
         "agent",
+        "lab",
         "view",
         "cli",
     ],
