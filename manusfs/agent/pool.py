@@ -24,7 +24,8 @@ def run_all(
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
     for index in range(len(jobs)):
         waiting.put(index)
-    done: queue.SimpleQueue[tuple[int, T] | None] = queue.SimpleQueue()
+    # No SimpleQueue: its `get` never ends when a signal comes as its time runs out (CPython 3.11, measured).
+    done: queue.Queue[tuple[int, T] | None] = queue.Queue()
 
     def work() -> None:
         while not stopped():
@@ -44,7 +45,7 @@ def run_all(
 def _collected(
     count: int,
     running: int,
-    done: queue.SimpleQueue[tuple[int, T] | None],
+    done: queue.Queue[tuple[int, T] | None],
     stopped: Callable[[], bool],
     skipped: T,
     grace_s: float,

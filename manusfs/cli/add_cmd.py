@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from manusfs.cli.app import App
-from manusfs.cli.out import data, emit, human_bytes, line, say, talk
+from manusfs.cli.out import data, emit, human_bytes, line, on_terminal, say, talk
 from manusfs.errors import UsageError
 
 __all__ = ["add"]
@@ -68,7 +68,7 @@ def _piped() -> bytes:
 @contextmanager
 def _progress(total: int, *, shown: bool) -> Iterator[Any]:
     """Yield what is called after each source: a bar on stderr where a person watches, else nothing."""
-    if not shown or total < 2 or not sys.stderr.isatty():
+    if not shown or total < 2 or not on_terminal():
         yield lambda: None
         return
     from rich.console import Console

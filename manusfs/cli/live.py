@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
 from types import TracebackType
 from typing import Any
 
 from manusfs.agent import AgentEvent
-from manusfs.cli.out import human_bytes, line, say
+from manusfs.cli.out import human_bytes, line, on_terminal, say, unwatched
 from manusfs.records import escape
 
 __all__ = ["Live"]
@@ -34,7 +33,7 @@ class Live:
         self._status: Any = None
 
     def __enter__(self) -> Live:
-        if not self._quiet and sys.stderr.isatty():
+        if not self._quiet and on_terminal():
             from rich.console import Console
 
             self._console = Console(stderr=True, highlight=False, markup=False)
@@ -46,15 +45,18 @@ class Live:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._status is not None:
-            self._status.stop()
+            with unwatched():
+                self._status.stop()
 
     def __call__(self, event: AgentEvent) -> None:
         """Print `event`."""
-        if self._quiet and event.kind not in ("warning", "limit"):
+        # What ended the run is said at its end, once.
+        if self._quiet and event.kind != "warning":
             return
         method = getattr(self, f"_on_{event.kind}", None)
         if method is not None:
-            method(event)
+            with unwatched():
+                method(event)
 
     def _on_start(self, event: AgentEvent) -> None:
         data = event.data
@@ -105,9 +107,6 @@ class Live:
 
     def _on_warning(self, event: AgentEvent) -> None:
         self._line(f"note: {event.text}")
-
-    def _on_limit(self, event: AgentEvent) -> None:
-        self._line(event.text)
 
     def _line(self, text: str) -> None:
         if self._console is not None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
 from manusfs.records import escape
 
-__all__ = ["complain", "data", "emit", "human_bytes", "line", "say", "talk"]
+__all__ = ["complain", "data", "emit", "human_bytes", "line", "on_terminal", "say", "talk", "unwatched"]
 
 
 def data(text: str, *, newline: bool = True) -> None:
@@ -26,7 +27,8 @@ def emit(record: Mapping[str, Any]) -> None:
 
 def say(text: str) -> None:
     """Print talk to stderr, whatever the command's context."""
-    click.echo(escape.terminal(text), err=True)
+    with unwatched():
+        click.echo(escape.terminal(text), err=True)
 
 
 def talk(context: click.Context, text: str) -> None:
@@ -37,13 +39,25 @@ def talk(context: click.Context, text: str) -> None:
 
 def complain(message: str, hint: str = "") -> None:
     """Print an error, and what to do next, to stderr."""
-    click.echo(click.style("Error: ", fg="red", bold=True) + escape.terminal(message), err=True, color=_colour())
-    if hint:
-        click.echo(f"Try:   {escape.terminal(hint)}", err=True)
+    label = click.style("Error: ", fg="red", bold=True)
+    with unwatched():
+        click.echo(label + escape.terminal(message), err=True, color=None if on_terminal() else False)
+        if hint:
+            click.echo(f"Try:   {escape.terminal(hint)}", err=True)
 
 
-def _colour() -> bool | None:
-    return None if sys.stderr.isatty() else False
+def on_terminal() -> bool:
+    """Return True if a person may be watching stderr."""
+    return sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty()
+
+
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """Go on when stderr is gone: a run of hours does not end in the middle of a step because nobody watches it."""
+    try:
+        yield
+    except OSError:
+        pass
 
 
 def line(text: str, limit: int = 70) -> str:

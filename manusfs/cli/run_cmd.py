@@ -121,18 +121,26 @@ def perform(
     from manusfs.cli.live import Live
 
     stop = Interrupt()
-    before = signal.signal(signal.SIGINT, stop.press)
     quiet = bool((context.find_root().obj or {}).get("quiet"))
-    try:
-        with Live(quiet=quiet or as_json) as live:
-            result = work(agent_for(App(context), workspace, _emit if as_json else live, stop))
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with _stopped_by(stop.press), Live(quiet=quiet or as_json) as live:
+        result = work(agent_for(App(context), workspace, _emit if as_json else live, stop))
     if as_json:
         emit(result.to_json())
     else:
         _print(context, result)
     return result.exit_code
+
+
+@contextmanager
+def _stopped_by(press: Callable[..., None]) -> Iterator[None]:
+    """Let Ctrl-C, a polite kill and a closed terminal call `press`; a signal that is ignored (nohup) stays so."""
+    wanted = [s for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(s) != signal.SIG_IGN]
+    before = [(number, signal.signal(number, press)) for number in wanted]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
 
 
 def agent_for(app: App, workspace: Workspace, on_event: Callable[[AgentEvent], None], stop: Any) -> Agent:

@@ -204,7 +204,7 @@ def look_up(host: str, port: int) -> Sequence[str]:
 
 def _in_time(resolve: Resolve, host: str, port: int, seconds: float) -> Sequence[str]:
     """Resolve in a thread of its own: the system's resolver takes no time limit, and may hang for minutes."""
-    answers: queue.SimpleQueue[Sequence[str] | BaseException] = queue.SimpleQueue()
+    answers: queue.Queue[Sequence[str] | BaseException] = queue.Queue()
 
     def work() -> None:
         try:
