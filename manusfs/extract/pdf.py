@@ -125,7 +125,7 @@ class _Reading:
                 yield replace(known, notes=said, extractor=self._name())
         outline = tuple(places.headings())
         notes = (*self._missing(), *self._notes, *self._tally.notes())
-        complete = len(self._offsets) == self._count and not self._tally.broken and not self._rescued
+        complete = len(self._offsets) == self._count and not self._tally.lacking and not self._rescued
         yield replace(known, extractor=self._name(), complete=complete, notes=notes, outline=outline)
 
     def _missing(self) -> Iterator[str]:
@@ -152,10 +152,11 @@ class _Reading:
         text = mend(found.text)
         extra = mend(document.extras(number)).strip()
         if text:
-            kinds |= _worth(found)
+            kinds |= _worth(found) | ({"rough"} if fell_here else set())
         elif not kinds:
             # what a page of a cut file drew is lost with the rest
-            kinds.add("broken" if self._rescued and found.shows == "nothing" else found.shows)
+            lost = fell_here or (self._rescued and found.shows == "nothing")
+            kinds.add("broken" if lost else found.shows)
         self._tally.page_read(number + 1, kinds, silent=not text and not extra)
         if extra and extra not in text:
             text = f"{text}\n\n{_EXTRAS}\n{extra}" if text else f"{_EXTRAS}\n{extra}"

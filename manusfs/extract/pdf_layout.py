@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["Box", "is_disordered"]
+__all__ = ["MOST_BOXES", "Box", "is_disordered"]
 
-_MOST_BOXES = 1_500
+MOST_BOXES = 1_500
+"""Of more pieces nothing is said."""
 _MOST_BLOCKS = 60
 _MISPLACED = 0.2
 """Share of a page's text that must stand before what is read earlier; less is a header or a footer drawn last."""
@@ -42,7 +43,7 @@ def is_disordered(pieces: Sequence[Box]) -> bool:
 
     Meant for text that runs from left to right and from top to bottom; pages of upright text are never called so.
     """
-    if len(pieces) < 2 or len(pieces) > _MOST_BOXES or _is_upright(pieces):
+    if len(pieces) < 2 or len(pieces) > MOST_BOXES or _is_upright(pieces):
         return False
     runs = list(_runs(pieces))
     return _mixes_columns(runs) or _leaps_back(list(_blocks(runs)))

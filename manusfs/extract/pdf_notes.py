@@ -6,10 +6,13 @@ from typing import Literal
 
 __all__ = ["Kind", "Tally"]
 
-Kind = Literal["broken", "images", "characters", "drawings", "nothing", "sparse", "doubtful", "disordered", "outside"]
+Kind = Literal[
+    "broken", "rough", "images", "characters", "drawings", "nothing", "sparse", "doubtful", "disordered", "outside"
+]
 _MOST = 8
 _SOME: dict[Kind, str] = {
     "broken": "can't be read: {}",
+    "rough": "{} crashed the first reader; the text is by a second one and may lack parts",
     "images": "no text layer on {}: images only (scanned?)",
     "characters": "no text layer on {}: its fonts don't tell which characters they draw",
     "drawings": "no text layer on {}: drawings only",
@@ -43,9 +46,9 @@ class Tally:
             _extend(self._spans.setdefault(kind, []), page)
 
     @property
-    def broken(self) -> bool:
-        """True if a page could not be read."""
-        return "broken" in self._spans
+    def lacking(self) -> bool:
+        """True if a page could not be read, or not for sure all of it."""
+        return "broken" in self._spans or "rough" in self._spans
 
     def notes(self) -> tuple[str, ...]:
         """Return one line for each kind. Blank pages are told only if nothing else is there to be read."""

@@ -13,7 +13,10 @@ from manusfs.records import Heading
 __all__ = ["Places"]
 
 _WORDS = 8
-_REACH = 100_000
+_REACH = 20_000
+"""So far behind the heading before it a heading is looked for."""
+_MOST = 200
+"""So many headings of one page are looked for; the others point at the last that was found."""
 _NUMBER = re.compile(r"(?:[\dIVXLC]+(?:\.\d+)*\.?|[A-Z]\.|§)\s+(?=\S)")
 
 
@@ -30,8 +33,8 @@ class Places:
     def page_read(self, page: int, text: str, offset: int) -> None:
         """Find the headings of `page`, whose `text` begins at byte `offset` of the whole."""
         found = 0
-        for number in self._on.get(page, ()):
-            found = _find(self._entries[number].title, text, found)
+        for at, number in enumerate(self._on.get(page, ())):
+            found = _find(self._entries[number].title, text, found) if at < _MOST else found
             self._offsets[number] = offset + len(text[:found].encode("utf-8"))
 
     def headings(self) -> Iterator[Heading]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from typing import Any
@@ -11,7 +12,7 @@ import pypdfium2
 import pypdfium2.raw as raw
 
 from manusfs.extract.pdf_document import Entry, PageText, Shows, Unreadable
-from manusfs.extract.pdf_layout import Box, is_disordered
+from manusfs.extract.pdf_layout import MOST_BOXES, Box, is_disordered
 
 __all__ = ["VERSION", "open_pdfium"]
 
@@ -34,6 +35,8 @@ def open_pdfium(data: bytes) -> _Pdfium:
     Raises:
         Unreadable: pdfium refuses it, or it needs a password.
     """
+    # it tells through its logger, and thereby on standard error, what the notes say
+    logging.getLogger("pypdfium2").setLevel(logging.CRITICAL)
     try:
         return _Pdfium(pypdfium2.PdfDocument(data))
     except _FAULTS as error:
@@ -175,7 +178,8 @@ def _is_unmapped(text_page: Any, count: int) -> bool:
 
 def _boxes(text_page: Any, visible: tuple[float, float, float, float]) -> Iterator[Box]:
     left, top, right, bottom = (ctypes.c_double() for _ in range(4))
-    for number in range(raw.FPDFText_CountRects(text_page, 0, -1)):
+    count = raw.FPDFText_CountRects(text_page, 0, -1)
+    for number in range(count if count <= MOST_BOXES else 0):
         raw.FPDFText_GetRect(text_page, number, left, top, right, bottom)
         box = Box(left.value, bottom.value, right.value, top.value)
         if box.left < visible[2] and box.right > visible[0] and box.bottom < visible[3] and box.top > visible[1]:

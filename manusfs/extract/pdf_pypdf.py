@@ -80,7 +80,8 @@ class _PyPdf:
             text = loaded.extract_text()
             if text.strip():
                 return PageText(text, unmapped=_has_unmapped(loaded))
-            return PageText("", shows="images" if loaded["/Resources"].get("/XObject") else "nothing")
+            drawn = [form.get_object() for form in loaded["/Resources"].get("/XObject", {}).values()]
+            return PageText("", shows="images" if any(form["/Subtype"] == "/Image" for form in drawn) else "nothing")
         except _FAULTS as error:
             raise Unreadable(f"page {page + 1}: {type(error).__name__}: {error}") from error
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Mapping
 from functools import lru_cache
 
 from manusfs.extract.job import plain_view, title_line
@@ -17,8 +19,9 @@ _FEWEST = 8
 _SAMPLE = 4_000
 """So many characters of a page are judged."""
 
-_BROKEN = re.compile("(\\w+)[\x02\ufffe]\\s*(\\w+)")
-_LINE_ENDS = re.compile(r"[ \t]+\n")
+# bounded, and not begun inside a run: a page of a million letters or spaces must not cost their square
+_BROKEN = re.compile("(\\w{1,40})[\x02\ufffe]\\s{0,3}(\\w{1,40})")
+_LINE_ENDS = re.compile(r"(?<![ \t])[ \t]+\n")
 _COMPOUND = frozenset(["self", "well", "cross", "high", "low", "long", "short", "half", "two", "three", "four", "five"])
 """What stands before a hyphen that is part of the word, more often than not."""
 _WIDE = "\u2e80-\u303f\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef"
@@ -52,16 +55,12 @@ def mend(text: str) -> str:
     if "\x02" in text or "\ufffe" in text:
         known = text.casefold()
         text = _BROKEN.sub(lambda match: _join(match[1], match[2], known), text)
-        text = text.replace("\x02", "-") if not _has_controls(text) else text
+        text = text.replace("\x02", "-") if _CONTROLS.isdisjoint(text) else text
     text = _LINE_ENDS.sub("\n", plain_view(text)).rstrip()
     apart = len(_WIDE_APART.findall(text))
     if apart >= _FEWEST and apart > 2 * len(_WIDE_PAIR.findall(text)):
         text = _WIDE_APART.sub("", text)
     return text
-
-
-def _has_controls(text: str) -> bool:
-    return any(sign in _CONTROLS for sign in text)
 
 
 def _join(left: str, right: str, known: str) -> str:
@@ -71,6 +70,7 @@ def _join(left: str, right: str, known: str) -> str:
     return hyphened if left.casefold() in _COMPOUND and len(right) > 3 else left + right
 
 
+@lru_cache(8)
 def strangeness(raw: str) -> float:
     """Return the share of characters that can't be meant: 0 for text, towards 1 for garbage.
 
@@ -78,21 +78,22 @@ def strangeness(raw: str) -> float:
     are those of another alphabet order. `raw` is what the reader gave, before `mend` drops controls.
     """
     sample = raw[:_SAMPLE]
-    signs = [sign for sign in sample if not sign.isspace()]
-    if not signs:
+    signs = {sign: times for sign, times in Counter(sample).items() if not sign.isspace()}
+    total = sum(signs.values())
+    if not total:
         return 0.0
     # ends of lines are \r\n or \n: a \r by itself stands for a character
-    bad = sum(_is_strange(sign) for sign in signs) * 2 + sample.count("\r") - sample.count("\r\n")
+    bad = sum(times for sign, times in signs.items() if _is_strange(sign)) * 2
+    bad += sample.count("\r") - sample.count("\r\n")
     bad += sum(len(match[0]) for match in _GLYPH_NAMES.finditer(sample))
-    if not sample.isascii():
+    if any(sign > "\u017f" and sign.isalpha() for sign in signs):
         bad += sum(len(word[0]) for word in _WORD.finditer(sample) if _is_mixed(word[0]))
-    share = min(bad / len(signs), 1.0)
-    return 1.0 if _is_shifted(sample) else share
+    return 1.0 if _is_shifted(signs) else min(bad / total, 1.0)
 
 
 def is_garbage(raw: str) -> bool:
     """Return True if `raw` is no text that people could read, whatever the fonts say."""
-    return sum(not sign.isspace() for sign in raw[:_SAMPLE]) >= _FEWEST and strangeness(raw) > _GARBAGE
+    return strangeness(raw) > _GARBAGE and sum(map(len, raw[:_SAMPLE].split())) >= _FEWEST
 
 
 def reads_well(raw: str) -> bool:
@@ -116,11 +117,12 @@ def _is_word(word: str) -> bool:
     return 0.15 * len(plain) <= vowels <= 0.75 * len(plain)
 
 
-def _is_shifted(sample: str) -> bool:
-    letters = [sign for sign in sample if sign.isascii() and sign.isalpha()]
-    if len(letters) < 5 * _FEWEST or sum(sign.islower() for sign in letters) > 0.1 * len(letters):
+def _is_shifted(signs: Mapping[str, int]) -> bool:
+    letters = {sign: times for sign, times in signs.items() if sign.isascii() and sign.isalpha()}
+    total = sum(letters.values())
+    if total < 5 * _FEWEST or sum(times for sign, times in letters.items() if sign.islower()) > 0.1 * total:
         return False
-    return sum(sign in _SHIFTED for sign in letters) > 0.45 * len(letters)
+    return sum(times for sign, times in letters.items() if sign in _SHIFTED) > 0.45 * total
 
 
 @lru_cache(4_096)

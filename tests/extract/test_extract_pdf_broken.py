@@ -42,6 +42,8 @@ def test_a_page_that_crashes_the_reader_costs_that_page_alone(extractor: Extract
     assert starts[0] == b"first"
     assert starts[2] == b"third"
     assert len(found.pages) == 3
+    assert found.notes[0] == "can't be read: page 2"
+    assert not found.complete
     assert extractor.extract(pdf(words("the next document"))).text == "the next document"
 
 
@@ -52,7 +54,8 @@ def test_after_a_fall_the_work_goes_on_behind_the_pages_that_came():
     assert rest == whole[1:]
     assert "pypdfium2" in known.extractor
     assert "pypdf/" in known.extractor
-    assert known.complete
+    assert known.notes == ("page 2 crashed the first reader; the text is by a second one and may lack parts",)
+    assert not known.complete
     rest, known = run(Job(raw, "application/pdf", done=(0, 7, 15), falls=2))
     assert rest == whole[2:]
     assert "pypdfium2" not in known.extractor

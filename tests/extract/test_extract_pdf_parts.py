@@ -43,6 +43,13 @@ def test_a_mended_text_is_valid_utf8_and_mending_it_again_changes_nothing(raw: s
     assert 0 <= strangeness(raw) <= 1
 
 
+def test_long_runs_are_mended_in_linear_time():
+    """A page of a million letters or spaces with one broken word costs no more than others: no assertion on the clock,
+    the test's own limit ends it otherwise."""
+    assert mend("a" * 1_000_000 + "\x02b").endswith("ab")
+    assert mend("x" + " " * 1_000_000 + "y\n") == "x" + " " * 1_000_000 + "y"
+
+
 @pytest.mark.parametrize(
     "raw",
     [
