@@ -169,6 +169,7 @@ class Intake:
             "kind": meta.source.kind,
             "url": meta.source.url,
             "title": meta.title,
+            "bytes": meta.files["text"].size if "text" in meta.files else 0,
             "status": taken.status,
             "part": part_to_json(taken.part),
             "is_error": taken.is_error,

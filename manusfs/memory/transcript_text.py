@@ -53,6 +53,9 @@ def _blocks(event: Event, render: Render) -> list[str]:
         return [render(part_from_json(part)) for part in data["opening"]]
     if event.kind in ("recite", "changed"):
         return [data["text"]]
+    if event.kind == "compaction":
+        # `whole="msg:…"` of a collapsed ledger names its place among these.
+        return [str(block["text"]) for block in data.get("ledgers", ())] or [canonical(data)]
     return [canonical(data)]
 
 

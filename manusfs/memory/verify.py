@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from manusfs.errors import ManusfsError
 from manusfs.memory.renderer import Renderer
-from manusfs.records import ObsRef, Part, TextPart, part_from_json
+from manusfs.memory.verify_refs import broken_refs, own_refs
+from manusfs.records import Event, ObsRef, Part, TextPart, part_from_json
 from manusfs.workspace.locks import lock_workspace
 from manusfs.workspace.lost import set_aside
 
@@ -227,6 +228,7 @@ def _transcript(folder: Folder, session: str, renderer: Renderer, found: _Findin
     found.sessions.add(session)
     found.bytes += len(raw)
     last = 0
+    before: dict[int, Event] = {}
     for number, line in enumerate(raw.split(b"\n"), 1):
         if not line:
             continue
@@ -239,6 +241,10 @@ def _transcript(folder: Folder, session: str, renderer: Renderer, found: _Findin
         last = max(last, event["seq"])
         try:
             _event(event, session, renderer, found)
+            before[last] = Event(event["kind"], event["data"], last)
+            if event["kind"] == "epoch":
+                found.refs += len(own_refs(before[last]))
+                found.lost.extend(broken_refs(before[last], session, before))
         except (KeyError, TypeError, ValueError, AttributeError, ManusfsError):
             found.damaged.append(f"msg:{session}:{last} {path}: line {number} is no event that this version can read")
 

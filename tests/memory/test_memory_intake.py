@@ -42,7 +42,7 @@ def test_the_event_has_the_ref_and_the_hash_but_never_the_body(world: World) -> 
     (taken,) = take(world, page(URL, b"<html>" + b"secret body " * 500))
     event = world.workspace.intake.event(taken, "call-0")
     assert event.kind == "observation"
-    assert set(event.data) == set("call id order ref source kind url title status part is_error notice".split())
+    assert set(event.data) == set("call id order ref source kind url title bytes status part is_error notice".split())
     assert part_from_json(event.data["part"]) == taken.part
     assert "secret body" not in str(event.data)
 

@@ -82,6 +82,28 @@ def test_what_was_shown_must_render_to_the_same_text(world: World) -> None:
     assert "no longer gives the text that was shown" in line
 
 
+def test_the_refs_of_an_opening_are_followed(world: World) -> None:
+    """I1: a collapsed ledger is one read away, and a ref that leads nowhere is lost."""
+    ledger = {"type": "text", "text": "<ledger>\nall of it\n</ledger>", "form": "collapsed"}
+    with Transcript.create(world.workspace.folder) as transcript:
+        session = transcript.session
+        here = f"msg:{session}"
+        words = f'<user_message ref="{here}:2.0">\nq\n</user_message>\n'
+        words += f'<ledger refs="1" from="{here}:2-3" whole="{here}:3.1"/>'
+        opening = [{"type": "text", "text": "q"}]
+        epoch = {"n": 1, "because": "start", "opening": opening}
+        moves = {"moves": [], "policy": "manus", "ledgers": [ledger, {**ledger, "text": "the other"}]}
+        later = {**epoch, "n": 2, "opening": [{"type": "text", "text": words}]}
+        transcript.append([Event("epoch", epoch), Event("compaction", moves), Event("epoch", later)])
+        report = world.workspace.verify()
+        assert report.ok and report.refs == 3
+        assert "the other" in world.workspace.read(f"{here}:3.1").text
+        gone = [{"type": "text", "text": words.replace(":3.1", ":3.2").replace(":2.0", ":99.0")}]
+        transcript.append([Event("epoch", {**epoch, "n": 3, "opening": gone})])
+    lost = world.workspace.verify().lost
+    assert len(lost) == 2 and "there is no line 99" in lost[0] and f"{here}:3.2 in {here}:5" in lost[1]
+
+
 def test_an_observation_without_a_transcript_line_is_an_orphan_and_no_fault(world: World) -> None:
     """A crash between commit and transcript leaves one: whole, kept."""
     from memory_world import page
