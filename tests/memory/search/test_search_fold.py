@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import unicodedata
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manusfs.memory.search.fold import fold_with_map, index_text
+from manusfs.memory.search.fold import fold_with_map, index_text, index_texts
 
 
 def words(text: str) -> list[str]:
@@ -61,3 +64,41 @@ def test_every_folded_character_knows_where_it_came_from(text: str) -> None:
     assert len(origin) == len(folded)
     assert origin == sorted(origin)
     assert all(0 <= at < len(text) for at in origin)
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(
+                [
+                    "getUserName ",
+                    "1,000,000",
+                    "over-\n",
+                    "over-\r\nthere ",
+                    "B R I D G E ",
+                    " a b c d e",
+                    "\0",
+                    "plain ",
+                ]
+            ),
+            st.sampled_from(["中文，全角", "ｗｉｄｅ\u3000", "e\u0301", "\u2026", "ﬁ"]),
+            st.text(max_size=8),
+        ),
+        max_size=12,
+    ),
+    st.integers(1, 9),
+)
+def test_a_text_folds_piece_by_piece_as_each_piece_does_alone(words: list[str], step: int) -> None:
+    """MA-5: the look at the whole text is only a quicker way to the same."""
+    data = "".join(words).encode("utf-8", "replace")
+    borders = [*range(0, len(data), step), len(data)]
+    assert index_texts(data, borders) == [index_text(data[a:b]) for a, b in pairwise(borders)]
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8"), max_size=40))
+def test_what_is_indexed_is_in_one_normal_form(text: str) -> None:
+    """MA-5: wide punctuation takes a quicker way to NFKC, and ends there."""
+    wide = unicodedata.normalize("NFKC", f"中，{text}")
+    assert index_text(f"中，{text}".encode()) == index_text(wide.encode()) or not unicodedata.is_normalized(
+        "NFKC", wide
+    )
