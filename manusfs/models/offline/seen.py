@@ -24,6 +24,7 @@ _LEDGER_LINE = re.compile(r'^([0-9a-f]{12,64}) (\S+) "([^"]*)"', re.MULTILINE)
 _WHOLE = re.compile(r"^text (\d+)-(\d+):\n", re.MULTILINE)
 _OMITTED = re.compile(r"\n?…\[OMITTED (\d+)-(\d+): [^\n]*\]…\n?")
 _NAMED = re.compile(r"^The user named these sources; fetch them with web_fetch:\n((?:\* \S+\n?)+)", re.MULTILINE)
+_INTERRUPTED = "Error: interrupted, not known whether it ran"
 _USER = re.compile(r"<user_message[^>\n]*>\n(.*?)\n</user_message>", re.DOTALL)
 
 
@@ -80,6 +81,8 @@ class Seen:
     """Everything that the request shows, in order."""
 
     task: str = ""
+    """The newest user message, with those before it that have no answer yet."""
+    answered: bool = True
     named: list[str] = field(default_factory=list)
     """URLs that the user gave as sources."""
     sources: dict[str, Source] = field(default_factory=dict)
@@ -87,7 +90,9 @@ class Seen:
     calls: list[Call] = field(default_factory=list)
     """Calls since the newest user message."""
     fetched: set[str] = field(default_factory=set)
-    """URLs that were fetched or tried, at any time."""
+    """URLs that were fetched at any time, or tried since the newest user message and not broken off on the way."""
+    failed: set[str] = field(default_factory=set)
+    """Those of them whose fetch failed."""
     later: bool = False
     """True in an epoch that carries over what was before: little of it is in sight."""
     done: set[str] = field(default_factory=set)
@@ -135,6 +140,7 @@ def look(request: Request) -> Seen:
             open_calls = {
                 b["id"]: (b["name"], dict(b["input"])) for b in message["content"] if b.get("type") == "tool_use"
             }
+            seen.answered = not open_calls
         else:
             _take_user(seen, message, open_calls)
             open_calls = {}
@@ -148,7 +154,16 @@ def _take_earlier(seen: Seen, opening: str) -> None:
         seen.later = True
         seen.calls.append(Call(name, arguments, result, failed))
         if name == "web_fetch":
-            seen.fetched.add(str(arguments.get("url", "")))
+            _take_fetch(seen, arguments, result, failed)
+
+
+def _take_fetch(seen: Seen, arguments: dict[str, Any], result: str, failed: bool) -> None:
+    """Take a fetch as done or tried. One that was broken off is asked for again; a failed one when the user speaks."""
+    url = str(arguments.get("url", ""))
+    if failed and _INTERRUPTED in result:
+        return
+    seen.fetched.add(url)
+    (seen.failed.add if failed else seen.failed.discard)(url)
 
 
 def _take_note(seen: Seen, call: Call) -> None:
@@ -172,7 +187,7 @@ def _take_user(seen: Seen, message: Message, calls: dict[str, tuple[str, dict[st
             if name:
                 seen.calls.append(Call(name, arguments, result, bool(block.get("is_error"))))
             if name == "web_fetch":
-                seen.fetched.add(str(arguments.get("url", "")))
+                _take_fetch(seen, arguments, result, bool(block.get("is_error")))
             _take_text(seen, result)
             seen.done.update(steps_done(result))
         elif block.get("type") == "text":
@@ -193,8 +208,15 @@ def _take_task(seen: Seen, text: str) -> None:
     for lines in _NAMED.findall(text):
         seen.named.extend(html.unescape(line[2:]) for line in lines.splitlines())
     for wording in _USER.findall(text):
-        seen.task = html.unescape(wording)
-        seen.calls = []
+        words = html.unescape(wording)
+        if seen.answered or seen.later:
+            seen.task, seen.calls = words, []
+        else:
+            # Said while the work went on: it adds to the task, and what was done for that still counts.
+            seen.task = f"{seen.task}\n\n{words}"
+        seen.answered = False
+        seen.fetched -= seen.failed
+        seen.failed.clear()
 
 
 def _take_text(seen: Seen, text: str) -> None:
