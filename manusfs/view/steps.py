@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from manusfs.agent.resume import closing
+from manusfs.agent.resume import closing, last_epoch
 from manusfs.context import Assembler, Reader, Window
 from manusfs.errors import UsageError
 from manusfs.messages import Profile, Request
@@ -23,9 +23,13 @@ def request_at(events: Sequence[Event], number: int | None, reader: Reader) -> R
     Calls that are still open stand in it with the honest result that a resume would give them.
 
     Raises:
-        UsageError: there is no such request.
-        InvalidRequest: the session ended before its first request.
+        UsageError: there is no such request, or the session ended before its first one.
     """
+    if last_epoch(events) is None:
+        raise UsageError(
+            "the session ended before its task was written down: there is no request",
+            hint='give the task again: manusfs resume SESSION "…"',
+        )
     window, replies = Window(), 0
     for event in events:
         if event.kind == "message" and event.data.get("role") == "assistant":

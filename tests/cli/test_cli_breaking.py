@@ -28,3 +28,13 @@ def test_the_request_of_a_session_that_died_in_a_call_is_the_one_that_resume_sen
     assert all(block["type"] == "tool_result" and "interrupted" in str(block["content"]) for block in results)
     assert filled("resume", session, "--json").code == 0
     assert "interrupted" in filled("context", session, "--at", "2", "--json").out
+
+
+def test_a_session_that_died_before_its_task_says_so(filled: Call) -> None:
+    session = _run(filled)
+    transcript = Path("sessions", session, "transcript.jsonl")
+    transcript.write_bytes(transcript.read_bytes().splitlines(keepends=True)[0])
+    for command in (("context", session), ("resume", session)):
+        done = filled(*command)
+        assert done.code == 2 and "before its task was written down" in done.err and "manusfs resume" in done.err
+    assert filled("resume", session, QUESTION, "--model", "offline", "--json").code == 0
