@@ -20,11 +20,11 @@ __all__ = ["Goal", "Spent", "alternated", "parser", "report", "run", "tree_bytes
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """One figure, and what it should be at most (`sign` "<=") or at least (">=")."""
+    """One figure, and what it should be at most (`sign` "<=") or at least (">="); None where nobody asked."""
 
     what: str
     value: float
-    goal: float
+    goal: float | None
     unit: str = "x"
     sign: str = "<="
     also: str = ""
@@ -33,6 +33,8 @@ class Goal:
     @property
     def met(self) -> bool:
         """Whether the goal is reached."""
+        if self.goal is None:
+            return True
         return self.value <= self.goal if self.sign == "<=" else self.value >= self.goal
 
 
@@ -104,8 +106,9 @@ def report(name: str, goals: Sequence[Goal], details: Mapping[str, Any], out: st
     width = max(len(goal.what) for goal in goals)
     print(f"{name} (Python {platform.python_version()}, {os.cpu_count()} cores)")
     for goal in goals:
-        verdict = "ok" if goal.met else "MISSED"
-        figure, aim = f"{goal.value:,.3g} {goal.unit}", f"{goal.sign} {goal.goal:,g} {goal.unit}"
+        figure, aim, verdict = f"{goal.value:,.3g} {goal.unit}", "", ""
+        if goal.goal is not None:
+            aim, verdict = f"{goal.sign} {goal.goal:,g} {goal.unit}", "ok" if goal.met else "MISSED"
         print(f"  {goal.what:<{width}}  {figure:>12}  {aim:<12}  {verdict:<6}  {goal.also}".rstrip())
     document = {
         "benchmark": name,
