@@ -75,7 +75,7 @@ def _ask(run: Running) -> Reply | None:
         if run.window_left() < 0:
             return None
         request = run.assembler.request(run.window)
-        validate(request)
+        validate(request, paused=run.window.paused)
         try:
             reply = run.model.reply(request, lambda delta: _on_delta(run, delta))
         except ModelError as error:

@@ -95,6 +95,14 @@ class Window:
         return self.turns[-1].open_calls if self.turns else ()
 
     @property
+    def paused(self) -> bool:
+        """True if the last turn was paused by the API and is to go back as it is."""
+        last = self.turns[-1] if self.turns else None
+        if last is None or last.seq == self.epoch_seq or last.results or last.extras:
+            return False
+        return self.events[last.seq].data.get("stop_reason") == "pause_turn"
+
+    @property
     def items(self) -> tuple[Item, ...]:
         """Every source block of the session in its present form."""
         return tuple(self._items.values())

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from manusfs.errors import InvalidRequest
+from manusfs.messages.shapes import check_members
 from manusfs.messages.types import Block
 
-__all__ = ["MAX_IMAGE_BASE64", "Marks", "check_assistant", "check_text", "check_user"]
+__all__ = ["MAX_IMAGE_BASE64", "Marks", "check_assistant", "check_plain", "check_text", "check_user"]
 
 MAX_IMAGE_BASE64 = 5 * 1024 * 1024
 """The API's limit on one image, in base64 characters."""
@@ -18,6 +19,8 @@ MAX_IMAGE_BASE64 = 5 * 1024 * 1024
 _ID = re.compile(r"[a-zA-Z0-9_-]+\Z")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
 _THINKING = ("thinking", "redacted_thinking")
+_SHOWN = ("text", "image", "document", "search_result", "tool_reference", "browser_state")
+"""What a result may hold."""
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 _MAGIC = {
     "image/png": (b"\x89PNG\r\n\x1a\n",),
@@ -28,10 +31,18 @@ _MAGIC = {
 
 
 class Marks:
-    """Counts the cache marks of a request."""
+    """Counts what a request may have only so many of: cache marks, images. Blocks come in the order of the prefix."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, images: int) -> None:
         self._left = most
+        self._images = images
+        self._short = False
+
+    def image(self, path: str) -> None:
+        """Count an image."""
+        self._images -= 1
+        if self._images < 0:
+            _refuse(path, "too many images", "show at most 100 in one request, leave out the oldest")
 
     def count(self, block: Mapping[str, Any], path: str) -> None:
         """Count the mark of `block`, if it has one, and refuse one that must not be there."""
@@ -41,11 +52,15 @@ class Marks:
         if (
             not isinstance(mark, Mapping)
             or mark.get("type") != "ephemeral"
+            or not {"type", "ttl"}.issuperset(mark)
             or mark.get("ttl", "5m") not in ("5m", "1h")
         ):
             _refuse(f"{path}.cache_control", f"{mark!r} is no cache mark", 'use {"type": "ephemeral"}')
         if block.get("type") in _THINKING:
             _refuse(f"{path}.cache_control", "a thinking block can't be marked", "mark the block before or after it")
+        if mark.get("ttl") == "1h" and self._short:
+            _refuse(f"{path}.cache_control", "a mark of an hour behind one of five minutes", "put long ones first")
+        self._short = self._short or mark.get("ttl", "5m") == "5m"
         self._left -= 1
         if self._left < 0:
             _refuse(f"{path}.cache_control", "more than 4 cache marks", "keep 4")
@@ -69,13 +84,16 @@ def check_user(content: Sequence[Block], calls: Mapping[str, str], path: str, ma
         if kind == "tool_result":
             if other:
                 _refuse(here, "a result stands behind other content", "put the results first in the message")
+            check_members(block, kind, here)
             _check_pair(block, calls, answered, here)
             _check_result(block, here, marks)
             continue
         other = True
         if kind in _CALLS or kind in _THINKING or kind.endswith("_tool_result"):
             _refuse(here, f"a {kind} block in a user message", "it belongs to the assistant")
-        _check_plain(block, kind, here)
+        if kind == "image":
+            marks.image(here)
+        check_plain(block, kind, here)
     missing = [call for call in calls if call not in answered]
     if missing:
         wanted = ", ".join(repr(call) for call in missing)
@@ -143,6 +161,8 @@ def _check_call(block: Block, ids: set[str], here: str) -> None:
 
 def _check_result(block: Block, here: str, marks: Marks) -> None:
     content = block.get("content")
+    if block.get("is_error") and not content:
+        _refuse(f"{here}.content", "an error without words", "say what went wrong")
     if isinstance(content, str):
         if content.isspace():
             _refuse(f"{here}.content", "blank text", "write words that say that there is nothing")
@@ -155,12 +175,19 @@ def _check_result(block: Block, here: str, marks: Marks) -> None:
         marks.count(inner, path)
         if block.get("is_error") and kind != "text":
             _refuse(path, f"a {kind} block in an error", "an error holds text only")
-        if kind in _CALLS or kind in _THINKING or kind.endswith("tool_result"):
+        if kind not in _SHOWN:
             _refuse(path, f"a {kind} block in a result", "use text, images or documents")
-        _check_plain(inner, kind, path)
+        if kind == "image":
+            marks.image(path)
+        check_plain(inner, kind, path)
 
 
-def _check_plain(block: Block, kind: str, here: str) -> None:
+def check_plain(block: Block, kind: str, here: str) -> None:
+    """Refuse what may not stand in a user message or a result: unknown types and members, blank text, odd images.
+
+    An assistant's blocks are not held to types and members that we know: they came from the API.
+    """
+    check_members(block, kind, here)
     if kind == "text":
         check_text(block, here)
         if block.get("citations"):

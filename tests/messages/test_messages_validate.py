@@ -11,6 +11,7 @@ import pytest
 from context.conversations import PNG
 from hypothesis import given
 from hypothesis import strategies as st
+from servers.test_servers_messages_api import CHANGES, good
 
 from manusfs.errors import InvalidRequest
 from manusfs.messages import Request, validate
@@ -176,7 +177,7 @@ BAD: dict[str, tuple[Callable[[], Request], str]] = {
         lambda: request(USER, says({"type": "thinking", "thinking": "a", "signature": "b", **MARK}, words("c")), USER),
         "messages[1].content[0].cache_control",
     ),
-    "blanks at the very end": (lambda: request(USER, says(words("so: "))), "messages[1].content[0].text"),
+    "the beginning of an answer at the end": (lambda: request(USER, says(words("so: "))), "messages[1]"),
     "a lone surrogate": (lambda: request(user(words("a \ud83d b"))), "messages[0].content[0].text"),
     "a lone surrogate in arguments": (
         lambda: request(USER, says({**CALL, "input": {"q": ["\ud83d"]}}), user(RESULT)),
@@ -189,6 +190,44 @@ BAD: dict[str, tuple[Callable[[], Request], str]] = {
     "a tool without schema": (lambda: request(USER, tools=({"name": "a"},)), "tools[0].input_schema"),
     "blank system text": (lambda: request(USER, system=(words(" "),)), "system[0].text"),
 }
+
+
+def test_a_paused_turn_goes_back_as_it_came() -> None:
+    """LIBRARIES A1: `pause_turn`."""
+    validate(request(USER, says(words("I am searching."))), paused=True)
+
+
+# What only the server can know: which models there are.
+NOT_OURS = {"unknown model"}
+
+
+@pytest.mark.parametrize("name", sorted(CHANGES.keys() - NOT_OURS))
+def test_what_the_strict_server_refuses_is_refused_here_too(name: str) -> None:
+    """I3: the two share no code, so that neither's mistake hides the other's."""
+    body = good()
+    change, _ = CHANGES[name]
+    change(body)
+    asked = {key: body.pop(key, None) for key in ("model", "max_tokens", "system", "tools", "messages")}
+    with pytest.raises(InvalidRequest) as caught:
+        validate(
+            Request(
+                asked["model"] or "",
+                asked["max_tokens"] or 0,
+                tuple(asked["system"] or ()),
+                tuple(asked["tools"] or ()),
+                tuple(asked["messages"] or ()),
+                body,
+            )
+        )
+    assert caught.value.hint
+
+
+def test_a_request_that_the_strict_server_takes_is_taken_here_too() -> None:
+    """I3."""
+    body = good()
+    validate(
+        Request(body["model"], body["max_tokens"], tuple(body["system"]), tuple(body["tools"]), tuple(body["messages"]))
+    )
 
 
 @pytest.mark.parametrize("name", GOOD)
