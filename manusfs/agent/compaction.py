@@ -58,16 +58,17 @@ def new_epoch(run: Running) -> None:
 
 
 def room_for_results(run: Running) -> int:
-    """Return the tokens that the results of a turn share: what is left before the hard limit.
+    """Return the tokens, as they are estimated, that the results of a turn share: what is left before the hard limit.
 
     When that is little beside what a compaction would leave, it is the latter: results that are always cut to refs
     would be asked for for ever.
     """
     left, budget = run.window_left(), Budget.of(run.profile, run.max_tokens)
-    if 2 * left >= budget.limit:
-        return left
-    folded = room(run.window, budget, _fresh(run))
-    return left if 4 * left >= 3 * folded else folded
+    if 2 * left < budget.limit:
+        folded = room(run.window, budget, _fresh(run))
+        left = left if 4 * left >= 3 * folded else folded
+    # The window counts as the provider bills; what calls bring is an estimate.
+    return int(left / run.window.meter.calibration.ratio)
 
 
 def _performed(

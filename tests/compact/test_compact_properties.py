@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from compact.runs import performed
-from context.conversations import FixedReader, Log, request_text
+from context.conversations import FixedReader, Log, flat, request_text
 from context.random_sessions import play, turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from manusfs.compact import Budget, Fold, Move, ToFull, undo
-from manusfs.context import Window, assemble, fold
+from manusfs.compact import Budget, Fold, Move, ToFull, due, load_policy, room, undo
+from manusfs.context import Assembler, Window, assemble, estimate_part, fold
 from manusfs.errors import LimitReached
 from manusfs.messages import Profile, validate
-from manusfs.records import Event
+from manusfs.records import Event, TextPart, canonical, part_from_json, part_to_json
 
 BUDGET = Budget(60_000, 4_000)
 READER = FixedReader()
@@ -104,6 +104,61 @@ def test_after_any_history_the_request_is_valid_and_every_line_is_within_reach(l
                 ledger = window.ledger(item.group)
                 assert ledger.first <= item.seq <= ledger.last
                 assert f"msg:{window.session}:{ledger.first}-{ledger.last}" in said
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(turns(), min_size=1, max_size=4), st.sampled_from([9_000, 12_000, 20_000, 60_000]))
+def test_any_session_goes_on_within_its_window(parts: list[list[tuple[object, ...]]], window_tokens: int) -> None:
+    """I1 to I4 at every request, with compactions in between: bounded, valid, append-only, all within reach.
+
+    Results are cut to their share of the window, as dispatch does; what was not seen yet is in full in what follows.
+    """
+    budget, log = Budget(window_tokens, 2_000 + window_tokens // 20), Log()
+    log.begin()
+    policy, profile = load_policy("manus"), Profile("test", window=window_tokens)
+    window, assembler = fold(log.events), Assembler(READER, profile)
+    before, epoch, done = list[str](), 0, len(log.events)
+    for steps in [step for part in parts for step in part]:
+        play(log, [steps])
+        for event in log.events[done:]:
+            left = max(budget.limit - window.tokens, room(window, budget))
+            kept = fitting(event, int(left / window.meter.calibration.ratio))
+            log.events[event.seq - 1] = kept
+            window.apply(kept)
+        if due(window, policy, budget):
+            unseen = unseen_texts(window)
+            for event in performed(window, policy, budget, READER):
+                window.apply(log.append(event))
+            said = request_text(assembler.request(window))
+            assert all(canonical(text)[1:-1] in said for text in unseen)
+        done = len(log.events)
+        assert window.tokens <= budget.limit
+        request = assembler.request(window)
+        if request.messages[-1]["role"] == "user":
+            validate(request)
+        now = flat(request)
+        assert epoch != window.epoch or now[: len(before)] == before
+        before, epoch = now, window.epoch
+
+
+def fitting(event: Event, left: int) -> Event:
+    """Return a result as dispatch writes it: what does not fit stands as a ref."""
+    data = event.data
+    if event.kind != "shown" or sum(estimate_part(part_from_json(part)) for part in data["parts"]) + 200 <= left:
+        return event
+    sent = [part_to_json(TextPart(f'NOT SENT: read(ref="msg:20261130-ab12:{event.seq}")'))]
+    return Event(event.kind, {**data, "sent": sent}, event.seq)
+
+
+def unseen_texts(window: Window) -> list[str]:
+    """Return the texts that results brought since the model spoke last."""
+    found = []
+    for seq, block in window.unseen:
+        data = window.events[seq].data
+        if "parts" in data:
+            part = part_from_json(data.get("sent", data["parts"])[block])
+            found += [part.text] if isinstance(part, TextPart) and part.text.strip() else []
+    return found
 
 
 @settings(max_examples=30, deadline=None)
