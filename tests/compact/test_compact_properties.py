@@ -120,11 +120,15 @@ def test_any_session_goes_on_within_its_window(parts: list[list[tuple[object, ..
     before, epoch, done = list[str](), 0, len(log.events)
     for steps in [step for part in parts for step in part]:
         play(log, [steps])
+        share: int | None = None
         for event in log.events[done:]:
-            left = max(budget.limit - window.tokens, room(window, budget))
-            kept = fitting(event, int(left / window.meter.calibration.ratio))
+            if event.kind in ("observation", "shown") and share is None:
+                left = max(budget.limit - window.tokens, room(window, budget))
+                share = int(left / window.meter.calibration.ratio)
+            kept = fitting(event, share or 0)
             log.events[event.seq - 1] = kept
             window.apply(kept)
+            share = share if share is None else share - sum(i.tokens + 20 for i in window.between(str(kept.seq)))
         if due(window, policy, budget):
             unseen = unseen_texts(window)
             for event in performed(window, policy, budget, READER):
@@ -144,7 +148,7 @@ def test_any_session_goes_on_within_its_window(parts: list[list[tuple[object, ..
 def fitting(event: Event, left: int) -> Event:
     """Return a result as dispatch writes it: what does not fit stands as a ref."""
     data = event.data
-    if event.kind != "shown" or sum(estimate_part(part_from_json(part)) for part in data["parts"]) + 200 <= left:
+    if event.kind != "shown" or sum(estimate_part(part_from_json(part)) for part in data["parts"]) + 100 <= left:
         return event
     sent = [part_to_json(TextPart(f'NOT SENT: read(ref="msg:20261130-ab12:{event.seq}")'))]
     return Event(event.kind, {**data, "sent": sent}, event.seq)
