@@ -14,7 +14,7 @@ from manusfs.records import Heading, Meta, Source, Span, ViewPart, escape
 
 __all__ = ["Frame", "body_text", "frame", "name_of", "render", "unread"]
 
-VERSION = 1
+VERSION = 2
 
 _URL_CHARS = 400
 _TITLE_CHARS = 120
@@ -134,6 +134,21 @@ def _whole(part: ViewPart, meta: Meta, body: Body) -> str:
     return "\n".join([*_head(meta), f"text {span}:", body_text(body(span)), "</observation>"])
 
 
+def _whole_2(part: ViewPart, meta: Meta, body: Body) -> str:
+    """A small result of a tool stands right behind its call: to say all that again would often cost more than it."""
+    if meta.source.kind != "tool" or meta.notes:
+        return _whole(part, meta, body)
+    text = body_text(body(Span(0, _size(meta))))
+    return f'<observation ref="obs:{meta.id}" kind="tool">\n{text}\n</observation>'
+
+
+def _stub_2(part: ViewPart, meta: Meta, body: Body) -> str:
+    """A tool that gave nothing needs no title and no path."""
+    if meta.source.kind != "tool" or meta.raw_size:
+        return _stub(part, meta, body)
+    return f'<observation ref="obs:{meta.id}" kind="tool" bytes="0">empty</observation>'
+
+
 def _folded(part: ViewPart, meta: Meta, body: Body) -> str:
     return f'<folded ref="{part.ref}" {_origin(meta.source, _FOLDED_CHARS)}/>'
 
@@ -203,6 +218,10 @@ def _size(meta: Meta) -> int:
     return meta.files["text"].size if "text" in meta.files else 0
 
 
-_VERSIONS: dict[int, dict[str, Callable[[ViewPart, Meta, Body], str]]] = {
-    1: {"stub": _stub, "whole": _whole, "folded": _folded, "read": _read}
+_FIRST: dict[str, Callable[[ViewPart, Meta, Body], str]] = {
+    "stub": _stub,
+    "whole": _whole,
+    "folded": _folded,
+    "read": _read,
 }
+_VERSIONS = {1: _FIRST, 2: {**_FIRST, "stub": _stub_2, "whole": _whole_2}}
