@@ -31,7 +31,7 @@ _WHY = {
     errno.EMFILE: ("this process has too many open files", "raise the limit with `ulimit -n`"),
     errno.ENFILE: ("the system has too many open files", "close other programs, then try again"),
     errno.ENAMETOOLONG: ("the name is too long for this file system", "use a shorter name or folder"),
-    errno.EFBIG: ("the file is too large for this file system", "move the workspace to another disk"),
+    errno.EFBIG: ("the file is too large", "raise the limit with `ulimit -f`, or move the workspace to another disk"),
     errno.ENOENT: ("the file or its folder is not there", "was it moved or removed meanwhile? run `manusfs verify`"),
     errno.ESTALE: ("the network file system lost the file", "mount it again, then try again"),
     errno.ENOLCK: ("the file system can't lock", "keep the workspace on a local disk"),
@@ -144,8 +144,10 @@ class FileSystem:
 
         if self._pool is None:
             self._pool = ThreadPoolExecutor(_SYNCS, "sync")
-        running = [self._pool.submit(sync, fd) for sync, fd in jobs]
+        running = [self._pool.submit(sync, fd) for sync, fd in jobs[1:]]
         try:
+            sync, fd = jobs[0]
+            sync(fd)
             for one in running:
                 one.result()
         finally:
