@@ -43,18 +43,23 @@ class _Notes:
         return "\n".join(self._lines)
 
 
-def answer(seen: Seen, supports: Sequence[Support]) -> str:
-    """Return the report: the short answer first, then the evidence by source, then what found no support."""
+def answer(seen: Seen, supports: Sequence[Support], links: Sequence[str] = ()) -> str:
+    """Return the report: the short answer first, then the evidence by source, then what found no support.
+
+    `links` are pages that may hold what is missing and were not followed.
+    """
     notes = _Notes()
     found = [support for support in supports if support.level != "none"]
     parts = [f"> {WHAT_IT_IS}"]
+    if unread := _unread(seen):
+        parts.append(f"## Could not be read\n\n{unread}")
     if found:
         parts.append("## Short answer\n\n" + "\n".join(_short(support, notes) for support in found))
         parts.append("## Evidence\n\n" + "\n\n".join(_evidence(support, notes) for support in found))
     lost = [support for support in supports if support.level == "none"]
     if lost:
         parts.append("## No support found\n\n" + "\n".join(_absent(support, seen) for support in lost))
-    parts.append(_sources(seen))
+    parts.append(f"> {_sources(seen, links)}")
     if footnotes := notes.text():
         parts.append(footnotes)
     return "\n\n".join(parts)
@@ -62,7 +67,7 @@ def answer(seen: Seen, supports: Sequence[Support]) -> str:
 
 def note(seen: Seen, supports: Sequence[Support]) -> str:
     """Return the note that is kept of the findings."""
-    parts = [f"# Findings\n\nTask: {_one_line(seen.task)}"]
+    parts = [f"# Findings: {_one_line(seen.task)[:100]}\n\nTask: {_one_line(seen.task)}"]
     for support in supports:
         lines = [f"## {support.question.text}", f"Support: {support.level}"]
         lines += [f'- "{_one_line(quote.sentence.text)}" ({quote.address})' for quote in support.quotes] or [
@@ -91,19 +96,29 @@ def _evidence(support: Support, notes: _Notes) -> str:
 
 
 def _absent(support: Support, seen: Seen) -> str:
-    count = len(seen.sources)
-    words = ", ".join(support.missing[:8])
-    why = f"; no passage holds: {words}" if words else "; its words stand in the sources, but never together"
-    return f"* {_one_line(support.question.text)} — searched {count} source{'' if count == 1 else 's'}{why}."
+    count = len({text.ref.removesuffix("/full") for text in seen.texts})
+    read = f"read in {count} source{'' if count == 1 else 's'}" if count else "the search found nothing to read"
+    if support.missing and count:
+        why = f"no passage read holds: {', '.join(support.missing[:8])}"
+    elif count:
+        why = "its words stand in what was read, but not together in an answer"
+    else:
+        why = "nothing that is stored holds its words"
+    return f"> * {_one_line(support.question.text)} — {read}; {why}."
 
 
-def _sources(seen: Seen) -> str:
+def _unread(seen: Seen) -> str:
     failed = [call for call in seen.made("web_fetch") if call.failed]
-    lines = [f"Sources seen: {len(seen.sources)}."]
-    for call in failed:
-        reason = _one_line(call.result)[:200]
-        lines.append(f"Could not be read: {call.arguments.get('url', '')} — {reason}")
-    return "\n".join(lines)
+    reasons = ((call.arguments.get("url", ""), _one_line(call.result.partition("<observation")[0])) for call in failed)
+    return "\n".join(f"> * {url} — {reason[:300]}" for url, reason in reasons)
+
+
+def _sources(seen: Seen, links: Sequence[str]) -> str:
+    read = len({text.ref.removesuffix("/full") for text in seen.texts})
+    lines = [f"Sources read: {read} of {len(seen.sources)} that the search or the user brought up."]
+    if links:
+        lines.append(f"Links that may hold more and were not followed (max_pages is 0): {' '.join(links)}")
+    return "\n> ".join(lines)
 
 
 def _plain(quote: Quote) -> str:

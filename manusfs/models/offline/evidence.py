@@ -91,7 +91,7 @@ class Support:
     level: str
     """"high", "medium", "low" or "none"."""
     missing: tuple[str, ...]
-    """Words of the question that stand in no quote."""
+    """Words of the question that stand in nothing that was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +129,7 @@ class Evidence:
         )
         best = ranked[0].score if ranked else 0.0
         kept = _distinct((quote for quote in ranked if quote.score >= _NEAR_BEST * best), most)
-        found = {
-            term
-            for quote in kept
-            for term in terms(f"{quote.sentence.text} {quote.sentence.heading} {quote.source.title}")
-        }
-        missing = tuple(word for word in content_words(question.text) if not found & set(terms(word)))
+        missing = tuple(word for word in content_words(question.text) if not self._idf.keys() & set(terms(word)))
         unseen = any(term not in self._idf and not has_unspaced(term) for term in question.terms)
         return Support(question, tuple(kept), _level(kept, question.wants, unseen=unseen), missing)
 
@@ -148,7 +143,7 @@ class Evidence:
                 for term in unit.own:
                     if term not in weights and len(term) > 3 and not term.isdigit():
                         counts[term] += round(10 * share * self._idf.get(term, 0))
-        return tuple(term for term, _ in counts.most_common(most))
+        return tuple(term for term, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most])
 
     def _weights(self, question: Question) -> dict[str, float]:
         """Return what each term counts; those of the task around the question share a fifth between them."""
@@ -252,5 +247,5 @@ def _level(quotes: Sequence[Quote], wants: Wants, *, unseen: bool) -> str:
     rank = 3 if best.coverage >= 0.7 else 2 if best.coverage >= 0.5 else 1 if best.coverage >= 0.34 else 0
     if unseen:
         # A date or a number where one is asked for makes up for a word that the source does not use.
-        rank -= 1 if wants in _SIGNS and best.fits else 2
+        rank = max(min(rank, 1), rank - 1) if wants in _SIGNS and best.fits else rank - 2
     return levels[max(0, rank - (0 if best.fits else 1))]

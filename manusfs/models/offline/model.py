@@ -15,7 +15,8 @@ from manusfs.models.offline.answer import WHAT_IT_IS, answer, note
 from manusfs.models.offline.evidence import Evidence, Support
 from manusfs.models.offline.links import best_links
 from manusfs.models.offline.questions import Question, split_task
-from manusfs.models.offline.seen import Hit, Seen, look
+from manusfs.models.offline.seen import EVERYTHING, Hit, Seen, look
+from manusfs.models.offline.words import content_words
 from manusfs.records import canonical, sha256_hex
 from manusfs.records.tokens import estimate
 
@@ -95,14 +96,18 @@ class OfflineModel:
         return _Step(text, calls + [_fetch(url, questions) for url in urls if url not in seen.fetched])
 
     def _fetch(self, seen: Seen, questions: Sequence[Question]) -> _Step | None:
-        left = [url for url in _given(seen) if url not in seen.fetched and f"fetch {url}" not in seen.done]
+        left = [
+            url for url in _given(seen) if url not in seen.fetched and not {f"fetch {url}", _failed(url)} & seen.done
+        ]
         return _Step(f"Fetching {len(left)} more sources.", [_fetch(url, questions) for url in left]) if left else None
 
     def _search(self, seen: Seen, questions: Sequence[Question]) -> _Step | None:
         made = {query for query, within, _ in seen.searches() if not within}
         left = [q for q in questions if q.query not in made and _looked(q) not in seen.done]
         left, limit = (left[:1], SEARCH_HITS // 2) if self._small else (left, SEARCH_HITS)
-        calls = [("search", {"query": question.query, "limit": limit}) for question in left]
+        calls: list[tuple[str, dict[str, Any]]] = [
+            ("search", {"query": question.query, "within": EVERYTHING, "limit": limit}) for question in left
+        ]
         return _Step("Searching what was stored.", calls)
 
     def _read(self, seen: Seen, questions: Sequence[Question]) -> _Step | None:
@@ -124,7 +129,8 @@ class OfflineModel:
             if support.level in ("none", "low") and not _wider(seen, support.question):
                 extra = evidence.feedback(support.question)
                 if extra:
-                    calls.append(("search", {"query": _join(support.question.query, extra), "limit": SEARCH_HITS}))
+                    query = _join(support.question.query, extra)
+                    calls.append(("search", {"query": query, "within": EVERYTHING, "limit": SEARCH_HITS}))
         return _Step("Too little support for some questions: searching with words from the sources themselves.", calls)
 
     def _inside(self, seen: Seen, questions: Sequence[Question]) -> _Step | None:
@@ -163,7 +169,7 @@ class OfflineModel:
         if any(seen.made("write")):
             return None
         supports = _supports(Evidence(seen), questions)
-        done = [f"[x] fetch {url}" for url in _given(seen)]
+        done = [f"[x] {_fetched(seen, url)}" for url in _given(seen)]
         found = [f"[{'x' if s.level != 'none' else ' '}] {_found(s.question)}" for s in supports]
         return _Step(
             "Writing down what was found.",
@@ -178,9 +184,10 @@ class OfflineModel:
             return None
         supports = _supports(Evidence(seen), fresh)
         ticked = seen.done | {_found(s.question) for s in supports if s.level != "none"} | set(map(_looked, fresh))
-        steps = [f"fetch {url}" for url in _given(seen)] + [_found(question) for question in questions]
+        fetched = [_fetched(seen, url) for url in _given(seen)]
+        steps = fetched + [_found(question) for question in questions]
         steps += [_looked(question) for question in questions if _looked(question) in ticked]
-        items = [f"[{'x' if step in ticked or step.startswith('fetch ') else ' '}] {step}" for step in steps]
+        items = [f"[{'x' if step in ticked or step in fetched else ' '}] {step}" for step in steps]
         content = note(seen, supports)
         if any(_looked(question) in seen.done for question in questions):
             content = content[content.index("\n## ") :]
@@ -201,7 +208,8 @@ class OfflineModel:
 
     def _finish(self, request: Request, seen: Seen, on_delta: Callable[[Delta], None] | None) -> Reply:
         supports = _supports(Evidence(seen), split_task(seen.task))
-        text = answer(seen, supports)
+        weak = [support.question for support in supports if support.level in ("none", "low")]
+        text = answer(seen, supports, [] if self.max_pages or not weak else best_links(seen, weak, 3))
         _tell(on_delta, text)
         supported = any(support.level != "none" for support in supports)
         return self._reply(
@@ -223,6 +231,14 @@ def _given(seen: Seen) -> list[str]:
     return list(dict.fromkeys([*seen.named, *_URL.findall(seen.task)]))
 
 
+def _failed(url: str) -> str:
+    return f"tried to fetch {url}: it failed"
+
+
+def _fetched(seen: Seen, url: str) -> str:
+    return _failed(url) if url in seen.failed or _failed(url) in seen.done else f"fetch {url}"
+
+
 def _looked(question: Question) -> str:
     return f"looked for: {' '.join(question.text.split())}"
 
@@ -232,7 +248,8 @@ def _found(question: Question) -> str:
 
 
 def _path(seen: Seen) -> str:
-    return f"notes/findings/{sha256_hex(seen.task.encode('utf-8'))[:8]}.md"
+    words = "-".join(word for word in content_words(seen.task) if word.isascii() and word.isalnum())[:40].strip("-")
+    return f"notes/findings/{words or 'findings'}-{sha256_hex(seen.task.encode('utf-8'))[:6]}.md"
 
 
 def _fetch(url: str, questions: Sequence[Question]) -> tuple[str, dict[str, Any]]:

@@ -24,7 +24,9 @@ _JOIN = re.compile(
 _PATTERNS: dict[Wants, tuple[str, ...]] = {
     "number": (
         r"\bhow (?:many|much|long|far|large|big|high|tall|deep|old|often|fast|heavy)\b",
-        r"\bwhat (?:number|percentage|share|amount|price|size|length|height|population|rate)\b",
+        r"\bwhat (?:number|percentage|share|amount|price|size|length|height|population|rate|temperature|speed)\b",
+        r"\bwhat (?:distance|weight|age|pressure|voltage|frequency|depth|width|area|capacity|score)\b",
+        r"\bwie (?:hoch|lang|weit|groß|gross|oft|alt|schwer|teuer|tief|breit)\b",
         r"\bwhat (?:did|does|do|will|would|was|is)\b.*\b(?:costs?|price|worth)\b",
         r"\bwie ?viele?\b|\bcombien\b|\bcuánt[oa]s?\b|多少|几个|多大|多高|多长|いくつ|いくら|何人",
     ),
@@ -38,7 +40,7 @@ _PATTERNS: dict[Wants, tuple[str, ...]] = {
     ),
     "where": (
         r"\bwhere\b|\b(?:what|which) (?:city|country|place|town|state|region|location)\b",
-        r"\bwo\b|\boù\b|\bdónde\b|哪里|哪裡|哪儿|何处|什么地方|どこ",
+        r"\bwo(?:hin|her)?\b|\boù\b|\bdónde\b|哪里|哪裡|哪儿|何处|什么地方|どこ",
     ),
     "why": (
         r"\bwhy\b|\bwhat (?:caused|causes|led|reason)\b",
@@ -88,7 +90,8 @@ def _pieces(text: str) -> list[str]:
         for sentence in re.split(r"(?<=[?？!！。])\s*|(?<=[.;；])\s+(?=\S{2})", line):
             for piece in (piece.strip(" ,，;；") for piece in _JOIN.split(sentence)):
                 if pieces and piece and not content_terms(piece):
-                    pieces[-1] = f"{pieces[-1]} {piece}"  # a bare "and why?" belongs to what it follows
+                    # a bare "and why?" belongs to what it follows
+                    pieces[-1] += f" and {piece}" if piece.isascii() else piece
                 elif terms(piece):
                     pieces.append(piece)
     return pieces

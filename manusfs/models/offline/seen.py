@@ -11,7 +11,7 @@ from typing import Any
 from manusfs.messages import Block, Message, Request
 from manusfs.models.offline.earlier import carried_calls, noted_quotes, steps_done
 
-__all__ = ["Call", "Hit", "Seen", "Source", "Text", "look"]
+__all__ = ["EVERYTHING", "Call", "Hit", "Seen", "Source", "Text", "look"]
 
 _ATTRIBUTES = re.compile(r'([a-z_]+)="([^"]*)"')
 _OBSERVATION = re.compile(r"<observation ([^>\n]*)>\n(.*?)\n</observation>", re.DOTALL)
@@ -26,6 +26,10 @@ _OMITTED = re.compile(r"\n?…\[OMITTED (\d+)-(\d+): [^\n]*\]…\n?")
 _NAMED = re.compile(r"^The user named these sources; fetch them with web_fetch:\n((?:\* \S+\n?)+)", re.MULTILINE)
 _INTERRUPTED = "Error: interrupted, not known whether it ran"
 _USER = re.compile(r"<user_message[^>\n]*>\n(.*?)\n</user_message>", re.DOTALL)
+
+
+EVERYTHING = "observations/"
+"""Where searches look unless they are held to one source: what the agent wrote itself is no evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,8 @@ class Seen:
         """Yield the query of each search, the ref that it was held to or "", and what it found."""
         for call in self.made("search"):
             hits = [hit for attributes, _ in _HIT.findall(call.result) if (hit := _hit(attributes)) is not None]
-            yield str(call.arguments.get("query", "")), str(call.arguments.get("within", "")), hits
+            within = str(call.arguments.get("within", ""))
+            yield str(call.arguments.get("query", "")), "" if within == EVERYTHING else within, hits
 
     def brought_later(self) -> list[str]:
         """Return the refs of the pages that were fetched after the first search."""

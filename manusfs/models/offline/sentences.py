@@ -46,6 +46,8 @@ def sentences(text: str) -> Iterator[Sentence]:
         line = paragraph.strip()
         if line.startswith("#"):
             heading = line.lstrip("#").strip()
+        elif _is_table(line):
+            yield from _rows(paragraph, at_byte, heading)
         elif not _is_rule(line) and not line.startswith(("```", "~~~")):
             yield from _units(paragraph, at_byte, heading)
 
@@ -65,6 +67,31 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
         at += len(line)
     if start >= 0:
         yield start, at
+
+
+def _is_table(paragraph: str) -> bool:
+    """Return True for lines of delimited values: three or more, with the same number of separators in nearly all."""
+    lines = paragraph.split("\n")
+    if len(lines) < 3:
+        return False
+    for separator in (",", "\t", ";"):
+        counts = [line.count(separator) for line in lines]
+        usual = max(set(counts), key=lambda n: (counts.count(n), n))
+        if usual >= 2 and counts.count(usual) >= 0.9 * len(lines):
+            return True
+    return False
+
+
+def _rows(paragraph: str, base: int, heading: str) -> Iterator[Sentence]:
+    """Yield each line as a row; the first names the columns of the others."""
+    at = 0
+    names = paragraph.strip().split("\n", 1)[0]
+    for line in paragraph.split("\n"):
+        text = line.strip()
+        if text:
+            start = base + len(paragraph[: at + line.index(text)].encode("utf-8"))
+            yield Sentence(text, start, f"{heading} {names}".strip(), row=True)
+        at += len(line) + 1
 
 
 def _parted(above: str, line: str) -> bool:

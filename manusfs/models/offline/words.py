@@ -24,6 +24,8 @@ STOP = frozenset(
     was we were what when where which while who whom whose why will with would you your yours
     tell give find show say says said explain describe list name many long far often according
     der die das den dem des ein eine einer eines einem einen und oder nicht ist sind war wie was wer wo wann warum
+    hat habe haben hatte hatten wird wurde wurden werden es sie er ihr ihre sein seine seit dass als auch nach über
+    unter vor noch nur hoch viel viele wohin woher welchen welchem beim gibt man sich diese dieser dieses
     welche welcher welches mit von zu zur zum im in am auf für bei aus
     le la les un une des du de et ou est sont était qui que quoi quand comment pourquoi où quel quelle quels quelles
     dans sur pour par avec

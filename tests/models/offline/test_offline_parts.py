@@ -99,9 +99,28 @@ def test_question_words_carry_no_meaning() -> None:
 
 def test_a_bare_question_word_stays_with_what_it_follows() -> None:
     (question,) = split_task("Who opposed the station and why?")
-    assert question.text == "Who opposed the station why?"
+    assert question.text == "Who opposed the station and why?"
 
 
 def test_a_link_without_a_word_of_the_question_is_followed_only_when_none_has_one() -> None:
     seen = _seen("[Our goats](https://example.org/goats) [Our ducks](https://example.org/ducks)")
     assert len(best_links(seen, split_task("How much traffic does the bridge carry?"), 3)) == 1
+
+
+def test_delimited_lines_are_rows_that_know_their_columns() -> None:
+    table = "origin,altitude_m,price\nHuila,1800,7.85\nSidamo,2000,8.10\nCerrado,1100,5.20\n"
+    rows = list(sentences(table))
+    assert rows[1].text == "Huila,1800,7.85" and "price" in rows[1].heading
+    (question,) = split_task("What is the price of Huila beans?")
+    assert "7.85" in Evidence(_seen(table, title="beans.csv")).support(question).quotes[0].sentence.text
+
+
+def test_a_number_where_one_is_asked_for_makes_up_for_another_word() -> None:
+    text = "The station delivers 21.4 gigawatt hours, enough for about 5,200 homes.\n\nThe goats are fed at noon.\n"
+    (question,) = split_task("How many homes does the station supply?")
+    assert Evidence(_seen(text, title="Station")).support(question).level != "none"
+
+
+def test_words_that_stand_in_what_was_read_are_not_called_missing() -> None:
+    (question,) = split_task("What did the bridge say about visas?")
+    assert Evidence(_seen(PAGE)).support(question).missing == ("visas",)
