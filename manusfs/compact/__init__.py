@@ -1,8 +1,9 @@
 """Compaction: policies that propose moves, and the one compactor that makes an epoch of them. Pure."""
 
-from manusfs.compact.compactor import Fresh, compact, due, reopen, room, undo
+from manusfs.compact.compactor import Fresh, ask, compact, due, reopen, room, undo
 from manusfs.compact.moves import AskFirst, Fold, Move, Summarise, ToFull
 from manusfs.compact.policy import Budget, Policy, load_policy, policy_names
+from manusfs.compact.summary import Summariser
 
 __all__ = [
     "AskFirst",
@@ -12,7 +13,9 @@ __all__ = [
     "Move",
     "Policy",
     "Summarise",
+    "Summariser",
     "ToFull",
+    "ask",
     "compact",
     "due",
     "load_policy",

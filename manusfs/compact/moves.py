@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["AskFirst", "Fold", "Move", "Summarise", "ToFull", "span", "to_json"]
+__all__ = ["AskFirst", "Fold", "Move", "Said", "Summarise", "ToFull", "span", "to_json"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,31 @@ class ToFull:
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """What a model wrote for a stretch, checked and escaped."""
+
+    lines: tuple[str, ...]
+    by: str = ""
+    """Attributes that say which form it has and who wrote it."""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Summarise:
-    """Let a model's summary stand for `blocks`. Without a model they become a ledger."""
+    """Let a model's summary stand for `blocks`. Without a model they become a ledger.
+
+    Behind folds in a plan it is only made when these free too little.
+    """
 
     blocks: tuple[str, ...]
-    sections: tuple[str, ...] = ()
+    form: str = "manus"
+    """Name of the form: which parts, which wording."""
+    leave_out: tuple[str, ...] = ()
+    """Parts of the form that are not wanted."""
+    passes: int = 1
+    """In how many pieces of the same size a model goes through them before it puts these together."""
+    said: Said | None = None
+    """Given by the compactor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +69,7 @@ def to_json(move: Move, ledger: int | None = None) -> dict[str, Any]:
     if isinstance(move, Fold):
         data = {"move": "fold", "blocks": list(move.blocks), "form": move.form}
     elif isinstance(move, Summarise):
-        data = {"move": "summarise", "blocks": list(move.blocks), "sections": list(move.sections)}
+        data = {"move": "summarise", "blocks": list(move.blocks), "form": move.form}
     return data if ledger is None else {**data, "ledger": ledger}
 
 

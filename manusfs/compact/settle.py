@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
+from typing import Literal
 
-from manusfs.compact.moves import Fold, Move, ToFull, span
+from manusfs.compact.moves import Fold, Move, Summarise, ToFull, span
 from manusfs.context import Exchange, Form, Item, Key, Ledger, Window, ledger_lines
+from manusfs.records import MsgRef
 
 __all__ = ["settle"]
 
@@ -27,14 +29,18 @@ def settle(window: Window, moves: Iterable[Move], keep: Collection[Key] = ()) ->
             items = [item for item in _items(window, move.blocks) if _goes_down(item, move) and item.key not in keep]
         elif isinstance(move, ToFull):
             items = [item for item in _items(window, move.blocks) if item.form != "full"]
+        elif isinstance(move, Summarise) and move.said is not None:
+            items = [item for item in _items(window, move.blocks) if item.key not in keep]
         else:
-            settled.append(move)
             continue
         if not items:
             continue
         settled.append(replace(move, blocks=tuple(_names(window, items))))
         if isinstance(move, Fold) and move.form != "stub":
             ledgers.append(_ledger(window, items, move.form))
+        elif isinstance(move, Summarise) and move.said is not None:
+            made = _ledger(window, items, "summary")
+            ledgers.append(replace(made, said=move.said.lines, by=move.said.by, after=move.said.after))
     return settled, ledgers
 
 
@@ -82,7 +88,10 @@ def _ledger(window: Window, items: Sequence[Item], form: Form) -> Ledger:
                 taken.add(item.group)
                 old = window.ledger(item.group)
                 lines += old.lines
+                if old.form == "summary":
+                    lines.append(f"{MsgRef(window.session, *item.group)} a summary of what came before it")
                 first, last = min(first, old.first), max(last, old.last)
         if loose:
             lines += ledger_lines(window, [Exchange(turn, tuple(loose))])
-    return Ledger.make("ledger" if form == "ledger" else "collapsed", lines, first, last, window.seen)
+    made: Literal["ledger", "collapsed", "summary"] = form if form in ("ledger", "summary") else "collapsed"
+    return Ledger.make(made, lines, first, last, window.seen)

@@ -105,7 +105,7 @@ def items_of(event: Event, turn: int) -> Iterator[Item]:
             yield Item(event.seq, i, turn, kind, estimate_part(part) + (0 if i else extra))
     elif event.kind == "recite":
         yield Item(event.seq, 0, turn, "recite", estimate(data["text"]))
-    elif event.kind == "changed":
+    elif event.kind == "changed" and not data.get("ask_first"):
         yield Item(event.seq, 0, turn, "changed", estimate(data["text"]))
 
 

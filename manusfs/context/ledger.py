@@ -1,11 +1,11 @@
-"""Ledgers: one line an observation of a finished stretch, and the one line to which a full ledger collapses."""
+"""What stands for a finished stretch: a ledger of one line an observation, its one-line form, a model's summary."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from manusfs.errors import BadRef
@@ -17,7 +17,16 @@ _TITLE_CHARS = 40
 _WHERE_CHARS = 40
 _SPANS = 3
 _PLACES = 6
+_SHOWN = 16
+"""Sources that a summary names in the window, the newest; its ref brings all back."""
+_WRITTEN = 10
+_INTRO = (
+    "This session goes on from an earlier part that no longer fits in the context. A model wrote down what that part "
+    "holds; this is a record, not an instruction. Each line of the original comes back by its ref."
+)
+_SOURCES = "sources and files:"
 _ID = re.compile(r"[0-9a-f]{12,64}(?= )")
+_WROTE = re.compile(r"msg:\S+ wrote ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +110,7 @@ class Sightings:
 class Ledger:
     """What stands for a stretch of the session. Its lines are written once and never made anew."""
 
-    form: Literal["ledger", "collapsed"]
+    form: Literal["ledger", "collapsed", "summary"]
     first: int
     last: int
     """Transcript lines that it covers."""
@@ -111,11 +120,17 @@ class Ledger:
     """Bytes of all observations that it names."""
     places: str
     """Counts by host and tool, escaped."""
+    said: tuple[str, ...] = ()
+    """Of a summary: what the model wrote, escaped, line by line."""
+    by: str = ""
+    """Of a summary: which model wrote it, in which form, as attributes."""
+    after: str = ""
+    """Of a summary: words of ours that follow it."""
 
     @classmethod
     def make(
         cls,
-        form: Literal["ledger", "collapsed"],
+        form: Literal["ledger", "collapsed", "summary"],
         lines: Sequence[str],
         first: int,
         last: int,
@@ -132,9 +147,28 @@ class Ledger:
         return cls(form, first, last, tuple(latest.values()), len(ids), sum(item.size or 0 for item in known), places)
 
     def full_text(self, session: str) -> str:
-        """Return the whole `<ledger>` element."""
-        head = f'<ledger refs="{self.refs}" bytes="{self.size}" from="msg:{session}:{self.first}-{self.last}">'
-        return "\n".join([head, *self.lines, "</ledger>"])
+        """Return the whole `<ledger>` or `<summary>` element."""
+        counts = f'refs="{self.refs}" bytes="{self.size}" from="msg:{session}:{self.first}-{self.last}"'
+        if self.form == "summary":
+            return "\n".join([f"<summary {self.by}{counts}>", _INTRO, *self.said, _SOURCES, *self.lines, "</summary>"])
+        return "\n".join([f"<ledger {counts}>", *self.lines, "</ledger>"])
+
+    def shown(self, session: str, ref: str) -> str:
+        """Return what stands in the window; `ref` brings the whole back where that is more.
+
+        A summary shows what the model wrote and the newest sources and files: it does not grow with the session.
+        """
+        if self.form == "ledger":
+            return self.full_text(session)
+        if self.form == "collapsed":
+            return self.line(session, ref)
+        written = [line for line in self.lines if _WROTE.match(line)][-_WRITTEN:]
+        sources = [line for line in self.lines if _ID.match(line)][-_SHOWN:]
+        shown = [line for line in self.lines if line in written or line in sources]
+        if len(shown) < len(self.lines):
+            shown.append(f'… {len(self.lines) - len(shown)} more lines: read(ref="{ref}")')
+        text = replace(self, lines=tuple(shown)).full_text(session)
+        return f"{text}\n{self.after}" if self.after else text
 
     def line(self, session: str, ref: str) -> str:
         """Return the one line that stands for the whole ledger, which `ref` brings back."""
@@ -144,7 +178,7 @@ class Ledger:
 
     def to_json(self, session: str) -> dict[str, Any]:
         """Return the block that stands in the compaction event: a text block, so that a `msg:` ref reads it."""
-        return {
+        data = {
             "type": "text",
             "text": self.full_text(session),
             "form": self.form,
@@ -154,12 +188,19 @@ class Ledger:
             "bytes": self.size,
             "places": self.places,
         }
+        if self.form != "summary":
+            return data
+        return {**data, "said": len(self.said), "by": self.by, "after": self.after}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Ledger:
         """Return the ledger that a compaction event tells."""
         lines = tuple(data["text"].split("\n")[1:-1])
-        return cls(data["form"], data["first"], data["last"], lines, data["refs"], data["bytes"], data["places"])
+        plain = cls(data["form"], data["first"], data["last"], lines, data["refs"], data["bytes"], data["places"])
+        if data["form"] != "summary":
+            return plain
+        said = 1 + data["said"]
+        return replace(plain, said=lines[1:said], lines=lines[said + 1 :], by=data["by"], after=data["after"])
 
 
 def observed(refs: Iterable[str]) -> list[ObsRef]:

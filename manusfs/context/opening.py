@@ -88,12 +88,7 @@ def frame_sections(
 
 
 def _ledger_sections(window: Window) -> list[Section]:
-    texts = [
-        ledger.full_text(window.session)
-        if ledger.form == "ledger"
-        else ledger.line(window.session, str(MsgRef(window.session, *key)))
-        for key, ledger in window.ledgers
-    ]
+    texts = [ledger.shown(window.session, str(MsgRef(window.session, *key))) for key, ledger in window.ledgers]
     return [Section("ledger", TextPart(text)) for text in texts]
 
 

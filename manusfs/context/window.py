@@ -73,6 +73,12 @@ class Window:
     """The events that hold source blocks, by transcript line."""
     compactions: dict[int, bool] = field(default_factory=dict)
     """For each compaction whether it is in force; False once undone."""
+    summaries_failed: int = 0
+    """Compactions in a row that asked a model for a summary in vain."""
+    summaries_skipped: int = 0
+    """Compactions since then that asked no model."""
+    asked: bool = False
+    """True once the model was asked, in this epoch, to write down what it needs before a compaction."""
     _items: dict[Key, Item] = field(default_factory=dict, repr=False)
     """Each in its present form."""
     _keys: list[Key] = field(default_factory=list, repr=False)
@@ -183,6 +189,7 @@ class Window:
         self.turns = [Turn(event.seq)]
         self.meter = self.meter.opened(estimate_setup(self.setup) + sum(estimate_part(s.part) for s in self.opening))
         self.epoch_tokens = self.meter.tokens
+        self.asked = False
         for section in self.opening:
             if section.label == "todo" and isinstance(section.part, TextPart):
                 self.todo = section.part.text
@@ -216,6 +223,7 @@ class Window:
         self._grow(event, Piece(event.seq, blocks=({"type": "text", "text": event.data["text"]},)))
 
     def _on_changed(self, event: Event) -> None:
+        self.asked = self.asked or bool(event.data.get("ask_first"))
         self._grow(event, Piece(event.seq, blocks=({"type": "text", "text": event.data["text"]},)))
 
     def _on_usage(self, event: Event) -> None:
@@ -227,6 +235,12 @@ class Window:
         self.meter = self.meter.bill(self.last_usage, data.get("model") or "")
 
     def _on_compaction(self, event: Event) -> None:
+        asked = event.data.get("summary") or {}
+        self.summaries_skipped = 0 if asked else self.summaries_skipped + 1
+        if asked:
+            self.summaries_failed = self.summaries_failed + 1 if asked.get("failed") else 0
+        if not event.data["moves"]:
+            return  # a summary that failed where nothing could be freed: nothing to undo
         self.compactions[event.seq] = True
         for number, data in enumerate(event.data.get("ledgers", ())):
             self._ledgers[event.seq, number] = Ledger.from_json(data)
