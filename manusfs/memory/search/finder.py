@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,11 @@ _WIDE_BYTES = 700
 _EACH_TERM = 0.3
 """Added to the score for each different term in a hit. In a small workspace every word is common, and bm25 gives 0."""
 
+OWN_WEIGHTS = {"note": 0.5, "report": 0.25, "message": 0.25}
+"""What the score of a hit is taken times when a person or a model wrote the text here, unless `kind:` asks for it.
+Reports, notes and transcripts repeat the question in its own words: at weight 1 they stood before every source once the
+same question was asked for the fourth time. Sources have 1."""
+
 _SPARE = 4
 _FIRST = 400
 _MOST = 100_000
@@ -43,7 +48,7 @@ _BATCH = 24
 def find(index: Index, texts: Texts, query: Query, limit: int) -> Hits:
     """Return up to `limit` hits, best first; when there are none, the note says why."""
     if not query.expression:
-        return Hits(note="The query names nothing to look for: give a word, a name or a number.")
+        return Hits(note=_nothing(query))
     low, high = _bounds(index, query.filters)
     if high < low:
         return Hits(note=f"Nothing is indexed of {query.filters.within!r}.")
@@ -52,10 +57,19 @@ def find(index: Index, texts: Texts, query: Query, limit: int) -> Hits:
         order, more = ranked(index, query, most, low, high)
         search = _Search(index, texts, query)
         hits = search.hits(order, limit)
-        if len(hits) >= limit or not more or most >= _MOST or not query.filters:
+        enough = not search.crowded and (len(hits) >= limit or not query.filters)
+        if enough or not more or most >= _MOST:
             break
         most *= 8
     return Hits(hits, search.note(len(hits), bool(order)))
+
+
+def _nothing(query: Query) -> str:
+    if query.excluded:
+        return (
+            f"The query only says what to leave out: to look for that, put it into quotes: '\"{query.text.strip()}\"'."
+        )
+    return "The query names nothing to look for: give a word, a name or a number."
 
 
 class _Search:
@@ -65,19 +79,26 @@ class _Search:
         self._query = query
         self._matcher = Matcher(query.wanted)
         self._unreadable = 0
+        self._weights = {} if query.filters.kinds else OWN_WEIGHTS
+        self._own: list[tuple[int, float, Segment]] = []
+        self._passed = 0
+        self.crowded = False
+        """True when what was written here took so many of the places that sources may have been left out."""
         self._shown: dict[tuple[str, str], list[Span]] = {}
 
     def hits(self, order: list[tuple[int, float]], limit: int) -> list[Hit]:
+        """Return the best of `order`: sources first, then of what was written here as much as still counts."""
         kept = Repetitions()
         found: list[Hit] = []
         for hit in self._candidates(order):
-            at = kept.place(hit.snippet)
-            if at is None:
-                if len(found) >= limit + _SPARE:
-                    break
-                found.append(hit)
-            elif at < len(found) and len(found[at].also) < 8:
-                found[at] = replace(found[at], also=(*found[at].also, hit.ref))
+            if not _keep(hit, found, kept, limit + _SPARE):
+                break
+        else:
+            self.crowded = len(self._own) > self._passed
+        sources = len(found)
+        for hit in self._candidates_here(lambda: _last_score(found, limit)):
+            if not _keep(hit, found, kept, sources + limit + _SPARE):
+                break
         # Stable: of equal ones the one that the index put first.
         return sorted(found, key=lambda hit: -hit.score)[:limit]
 
@@ -91,14 +112,31 @@ class _Search:
         return "No passage holds these words. Try other words, fewer of them, or grep for an exact text."
 
     def _candidates(self, order: list[tuple[int, float]]) -> Iterator[Hit]:
+        """Yield the hits in sources, and put aside what stands in texts that were written here."""
         for at in range(0, len(order), _BATCH):
             batch = order[at : at + _BATCH]
             places = index_find.segments(self._index, [number for number, _ in batch])
             for number, score in batch:
-                if number in places:
-                    hit = self._hit(number, places[number], score)
-                    if hit is not None:
-                        yield hit
+                if number not in places:
+                    continue
+                if _kind(places[number]) in self._weights:
+                    self._own.append((number, score, places[number]))
+                    continue
+                self._passed += 1
+                hit = self._hit(number, places[number], score)
+                if hit is not None:
+                    yield hit
+
+    def _candidates_here(self, least: Callable[[], float]) -> Iterator[Hit]:
+        """Yield the weighted hits of what was put aside, as long as one may still score more than `least()`."""
+        most_terms = _EACH_TERM * len(self._query.wanted)
+        most_weight = max(self._weights.values(), default=1.0)
+        for number, score, segment in self._own:
+            if (score + most_terms) * most_weight <= least():
+                return
+            hit = self._hit(number, segment, score)
+            if hit is not None:
+                yield replace(hit, score=hit.score * self._weights[_kind(segment)])
 
     def _hit(self, number: int, segment: Segment, score: float) -> Hit | None:
         at = number - segment.first
@@ -135,6 +173,31 @@ class _Search:
         if left < right:
             inner, cut = Span(inner.start + left, inner.start + right), cut[left:right]
         return Span(span.start + inner.start, span.start + inner.end), decoded(cut)
+
+
+def _keep(hit: Hit, found: list[Hit], kept: Repetitions, most: int) -> bool:
+    """Add `hit` to `found`, or to the hit that says the same; return False when there are `most` already."""
+    at = kept.place(hit.snippet)
+    if at is None:
+        if len(found) >= most:
+            return False
+        found.append(hit)
+    elif at < len(found) and len(found[at].also) < 8:
+        found[at] = replace(found[at], also=(*found[at].also, hit.ref))
+    return True
+
+
+def _last_score(found: list[Hit], limit: int) -> float:
+    """Return the score that a further hit must exceed to be among the `limit` best."""
+    return sorted((hit.score for hit in found), reverse=True)[limit - 1] if len(found) >= limit else -1.0
+
+
+def _kind(segment: Segment) -> str:
+    """Return what sort of text holds a segment: "" for a source."""
+    owner = segment.owner
+    if owner.startswith("obs:"):
+        return ""
+    return "message" if owner.startswith("msg:") else "report" if owner.startswith("reports/") else "note"
 
 
 def _widened(segment: Segment, at: int, span: Span) -> Span:

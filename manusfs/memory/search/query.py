@@ -19,6 +19,7 @@ _MOST_WORDS = 32
 _MOST_PAIRS = 64
 _MOST_CHARS = 4_000
 _FILTER = re.compile(r"(kind|host|session|after|before|within)[:=](\S+)\Z", re.IGNORECASE)
+_FILTER_LIKE = re.compile(r"(kind|after|before):", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d(T[\d:.]+Z?)?)?)?\Z")
 _PIECE = re.compile(rf"[{CJK}]+|[^\W_{CJK}]+")
 _CJK_ONLY = re.compile(rf"[{CJK}]+\Z")
@@ -60,6 +61,8 @@ class Query:
     phrases: tuple[Term, ...] = ()
     excluded: tuple[Term, ...] = ()
     filters: Filters = field(default_factory=Filters)
+    remarks: tuple[str, ...] = ()
+    """What looks like a filter and was read as a word, and what the filter takes."""
 
     @property
     def wanted(self) -> tuple[Term, ...]:
@@ -100,11 +103,18 @@ def parse(text: str) -> Query:
             excluded.append(token[1:])
         else:
             words.append(token)
-    if not words and not phrases and excluded:
-        # Only words with a dash before them: that is what the person looks for ("-n", "-5").
-        words, excluded = excluded, []
     terms = tuple(_terms(words))
-    return Query(text, terms, tuple(phrases[:8]), tuple(_excluded(excluded)), _filters(filters))
+    remarks = tuple(dict.fromkeys(remark for word in words if (remark := _remark(word))))
+    return Query(text, terms, tuple(phrases[:8]), tuple(_excluded(excluded)), _filters(filters), remarks)
+
+
+def _remark(word: str) -> str:
+    """Return why what looks like a filter is none; empty for a plain word."""
+    match = _FILTER_LIKE.match(word)
+    if match is None:
+        return ""
+    takes = f"one of {', '.join(KINDS)}" if match[1].lower() == "kind" else "a date such as 2026-01-31"
+    return f"{word[:60]!r} was looked for as a word: {match[1].lower()}: takes {takes}."
 
 
 def _filter(token: str) -> tuple[str, str] | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from manusfs.errors import ManusfsError
 from manusfs.memory.search import reindex
 from manusfs.memory.search.everything import sources
 from manusfs.memory.search.finder import find
@@ -15,7 +16,7 @@ from manusfs.memory.search.listing import Listing, listing
 from manusfs.memory.search.query import Query, parse
 from manusfs.memory.search.reindex import Counts, Progress
 from manusfs.memory.search.texts import Stored, Texts
-from manusfs.records import Meta
+from manusfs.records import Meta, PathRef, parse_ref
 
 if TYPE_CHECKING:
     from manusfs.store import Index
@@ -42,7 +43,8 @@ class Search:
         """Return up to `limit` passages that fit `query` best.
 
         Any text is a query: words in any form, "phrases in quotes", -word, kind:web,
-        host:example.org, session:…, after:2026-01-31, before:…, within=ref.
+        host:example.org, session:…, after:2026-01-31, before:…, within=ref. Sources come before what was written here
+        (`finder.OWN_WEIGHTS`) unless `kind:` asks for it.
 
         `within` is a ref, a path or a folder; `kinds` are those of `kind:`. An empty result has a `note` that says why.
         """
@@ -52,10 +54,13 @@ class Search:
             parsed, filters=replace(filters, within=within or filters.within, kinds=(*filters.kinds, *kinds))
         )
         self.refresh()
+        if missing := self._missing(parsed.filters.within):
+            return Hits(note=missing)
         hits = self._find(parsed, limit)
         if self._index.needs_rebuild:
             self.rebuild()
             hits = self._find(parsed, limit)
+        hits.note = " ".join([*parsed.remarks, *([hits.note] if hits.note else [])])
         if self._unreadable and not hits.note.endswith("`manusfs verify`."):
             lost = f"{self._unreadable} observations are damaged and were left out: run `manusfs verify`."
             hits.note = f"{hits.note} {lost}".strip()
@@ -121,6 +126,18 @@ class Search:
         if reason and (counts.observations or reason != "missing"):
             self._say(f"index rebuilt from {counts.observations} observations ({reason})")
         return counts
+
+    def _missing(self, within: str) -> str:
+        """Return a line when `within` is a path that is not in the workspace: no hit could be in it."""
+        try:
+            if not within or not isinstance(parse_ref(within), PathRef):
+                return ""
+            path = within.removeprefix("./").rstrip("/")
+            if self._folder.root.exists(path) or self._folder.root.is_dir(path):
+                return ""
+        except ManusfsError:
+            pass
+        return f"There is no {within!r} in this workspace: give a ref, a path or a folder in it."
 
     def _find(self, query: Query, limit: int) -> Hits:
         return find(self._index, Texts(self._folder, self._observations), query, max(1, limit))

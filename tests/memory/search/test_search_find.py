@@ -186,3 +186,44 @@ def test_what_another_process_committed_is_found(place: Place, tmp_path: Path) -
     other.add("the zeppelin of the other process")
     other.close()
     assert place.texts("zeppelin") == ["the zeppelin of the other process"]
+
+
+QUESTION = "Who is the head roaster?"
+
+
+def ask_again(place: Place, times: int) -> None:
+    """Leave behind what runs leave behind: a question, an answer without support, a report and a note."""
+    for at in range(times):
+        session = place.say(f"{QUESTION} Please look into it.", f"No support found: {QUESTION} no {at}")
+        for path in (f"reports/{session}-1.md", f"notes/findings/f{at}.md"):
+            place.folder.root.write_atomic(path, f"# {QUESTION}\n\n- No support found: {QUESTION} ({at})\n".encode())
+
+
+def test_sources_come_before_what_was_written_here(place: Place) -> None:
+    """A question that was asked many times is not answered with itself."""
+    for at in range(12):
+        place.add(f"Delivery {at}: the beans came late, and nobody was there.", f"other-{at}")
+    meta = place.add("# Staff\n\nThe roastery has nine people. Mara Lindt is head roaster since 2019.", "staff")
+    for times in (1, 6, 130):
+        ask_again(place, times)
+        hits = place.search.search(QUESTION, limit=8)
+        assert hits[0].ref.startswith(f"obs:{meta.id}@"), times
+        assert len(hits) > 1, "what was written here still follows"
+
+
+def test_what_was_written_here_is_found_where_it_is_asked_for(place: Place) -> None:
+    place.add("The head roaster is away.", "a")
+    ask_again(place, 2)
+    for kind in ("note", "report", "message"):
+        hits = place.search.search(f"head roaster kind:{kind}")
+        assert hits and {hit.kind for hit in hits} == {kind}
+    place.folder.root.write_atomic("notes/findings/sea.md", b"# Sea wall\n\nThe sea wall at Harrow cracked in 2024.\n")
+    assert place.search.search("sea wall Harrow")[0].path == "notes/findings/sea.md"
+
+
+def test_an_empty_answer_says_what_was_wrong_with_the_question(place: Place) -> None:
+    place.add("The bridge is long.", "a")
+    assert "only says what to leave out" in place.search.search("-bridge").note
+    assert "There is no 'nope'" in place.search.search("bridge", within="nope").note
+    hits = place.search.search("bridge kind:foo")
+    assert hits and "kind: takes one of web" in hits.note

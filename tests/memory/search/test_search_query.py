@@ -99,9 +99,18 @@ def test_phrases_are_required_and_dashes_exclude() -> None:
     assert "NOT" in query.expression
 
 
-def test_only_excluded_words_are_what_is_looked_for() -> None:
-    assert fts_terms("-n") == ['"n"']
+def test_a_query_that_only_leaves_out_looks_for_nothing() -> None:
+    query = parse("-only -n")
+    assert query.expression == "" and len(query.excluded) == 2
+    assert [term.fts for term in parse('"-n"').phrases] == ['"n"']
     assert fts_terms("--no-cache")[0] == '"no cache"'
+
+
+@pytest.mark.parametrize("text", ["kind:foo", "after:yesterday", "before:"])
+def test_what_is_nearly_a_filter_is_remarked(text: str) -> None:
+    query = parse(f"{text} bridge kind:web")
+    assert text in query.remarks[0] and len(query.remarks) == 1
+    assert parse("error:timeout kind:web after:2026").remarks == ()
 
 
 @pytest.mark.parametrize("text", ["kind:nothing", "after:yesterday", "error:timeout", "within:"])
