@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from manusfs.errors import UsageError
+from manusfs.errors import StorageError, UsageError
 from manusfs.store import Index, Observations
 from manusfs.workspace.folder import Folder
 from manusfs.workspace.settings import Settings
@@ -281,8 +281,18 @@ class Workspace:
         return verify(self.folder, self.observations, repair=repair, mend=self._mend_here, progress=progress)
 
     def rebuild_index(self, progress: Callable[[int, int], None] | None = None) -> int:
-        """Make the index anew from the tree and return how many observations it holds."""
-        return self.finder.rebuild(progress).observations
+        """Make the index anew from the tree and return how many observations it holds.
+
+        Raises:
+            StorageError: its file can't be written.
+        """
+        count = self.finder.rebuild(progress).observations
+        if not self.index.lasts:
+            raise StorageError(
+                "the index can't be written: .manusfs/ is read-only, the disk is full or a limit is reached",
+                hint="nothing is lost: without it each command makes its own in memory",
+            )
+        return count
 
     def close(self) -> None:
         """Write what the index still owes and let everything go."""

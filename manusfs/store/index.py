@@ -60,6 +60,11 @@ class Index:
         """One line on why: "missing", "damaged: …", "not an index of manusfs", "of another version (…)"."""
         return self._keeper.reason
 
+    @property
+    def lasts(self) -> bool:
+        """False while the index lives in this process alone, because its file can't be written."""
+        return not self._keeper.in_memory
+
     # -- writing
 
     def add_observation(self, meta: Meta, order: int, texts: Iterable[Text] = ()) -> None:
@@ -115,7 +120,7 @@ class Index:
             self.ensure()
             floor = self.recover_order or (lambda: 0)
             last: int = self._keeper.transaction(
-                lambda connection: index_write.count_up(connection, "order", count, floor)
+                lambda connection: index_write.count_up(connection, "order", count, floor), counts=True
             )
             if last == count and self.reason in _NEW:
                 # Nothing was ever seen here, so there is nothing to fill it with.

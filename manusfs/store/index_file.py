@@ -16,6 +16,7 @@ __all__ = [
     "copy_to_memory",
     "is_broken",
     "is_filled",
+    "is_kept_out",
     "on_network",
     "open_file",
     "set_up",
@@ -75,10 +76,14 @@ def set_up(path: Path) -> sqlite3.Connection:
     """Turn the new, empty file at `path` into an index and return a connection to it."""
     _refuse_links(path)
     connection = _connect(path)
-    _tune(connection)
-    mode = "DELETE" if on_network(path) else "WAL"
-    connection.execute(f"PRAGMA journal_mode = {mode}").fetchone()
-    migrate(connection)
+    try:
+        _tune(connection)
+        mode = "DELETE" if on_network(path) else "WAL"
+        connection.execute(f"PRAGMA journal_mode = {mode}").fetchone()
+        migrate(connection)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -107,6 +112,19 @@ def is_broken(error: sqlite3.Error) -> bool:
         "has no col",
     )
     return any(sign in str(error) for sign in signs)
+
+
+def is_kept_out(error: sqlite3.Error) -> bool:
+    """Return True if `error` says that the file can't be written or opened now: full disk, limit, rights, read-only."""
+    code = getattr(error, "sqlite_errorcode", None) or 0
+    kinds = (
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_PERM,
+    )
+    return code & 0xFF in kinds or "readonly" in str(error)
 
 
 def is_filled(connection: sqlite3.Connection) -> bool:

@@ -22,10 +22,13 @@ _FOLDER = ".manusfs"
 _NAME = "index.db"
 _ASIDE = "index.db.damaged"
 _TRIES = 5
+_ROOM = "free some space or raise the limit (`ulimit -a`); what the index lacks is added by itself later"
 
 
 class Keeper:
-    """Holds the one connection to `.manusfs/index.db`, or to a copy in memory when the folder can't be written.
+    """Holds the one connection to `.manusfs/index.db`, or to a copy in memory when that can't be written.
+
+    A full disk or a limit of the process must not keep a person from what is there: the index is only a cache.
 
     Not safe for several threads by itself: the index holds its lock round every call.
     """
@@ -37,21 +40,28 @@ class Keeper:
         self._identity: tuple[int, int] | None = None
         self._writable = False
         self._thorough = False
-        self._in_memory = False
+        self.in_memory = False
+        """True while the index lives in this process alone."""
+        self._why = ""
+        """Why the file of a folder that can be written can't."""
         self.needs_rebuild = False
         self.reason = ""
 
     def reset(self) -> None:
-        """Begin with an empty file."""
+        """Begin with an empty file, or in memory where it can't be written."""
         self.close()
-        if self._can_write():
-            with self._alone():
-                self._remove_leftovers()
-                self._remove(_NAME)
-                self._open_new()
-            self._thorough = True
-        else:
+        try:
+            if self._can_write():
+                with self._alone():
+                    self._remove_leftovers()
+                    self._remove(_NAME)
+                    self._open_new()
+                self._thorough = True
+        except (sqlite3.Error, StorageError) as error:
+            self._why = str(error)
+        if self._connection is None:
             self._use(index_file.copy_to_memory(None), writable=True)
+            self._thorough = True
         self.needs_rebuild, self.reason = True, self.reason or "asked for"
 
     def read(self, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -67,7 +77,7 @@ class Keeper:
             return connection.execute(sql, parameters).fetchall()
         except sqlite3.Error as error:
             if not index_file.is_broken(error):
-                raise StorageError(f"index {_FOLDER}/{_NAME} can't be read: {error}") from error
+                raise _failed("read", error) from error
             self._give_up(f"damaged: {error}")
             return []
 
@@ -75,12 +85,20 @@ class Keeper:
         """Let go of the file."""
         if self._connection is not None:
             self._connection.close()
-        self._connection, self._identity, self._writable, self._in_memory = None, None, False, False
+        self._connection, self._identity, self._writable, self.in_memory, self._why = None, None, False, False, ""
 
-    def transaction(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
-        """Run `work` between BEGIN IMMEDIATE and COMMIT; a damaged file is replaced and `work` runs on the new one."""
+    def transaction(self, work: Callable[[sqlite3.Connection], Any], *, counts: bool = False) -> Any:
+        """Run `work` between BEGIN IMMEDIATE and COMMIT; a damaged file is replaced and `work` runs on the new one.
+
+        Where the file can't be written it runs on a copy in memory, unless it `counts`: what is counted must last.
+
+        Raises:
+            StorageError: it must last and can't be written, or the file stays locked or damaged.
+        """
         for attempt in range(_TRIES):
             connection = self.writer()
+            if counts and self._why:
+                raise StorageError(f"index {_FOLDER}/{_NAME} can't be written: {self._why}", hint=_ROOM)
             try:
                 with self._alone():
                     if not self._replaced():
@@ -88,10 +106,10 @@ class Keeper:
             except sqlite3.Error as error:
                 if index_file.is_broken(error):
                     self._give_up(f"damaged: {error}")
-                elif "readonly" in str(error):
-                    self._use(index_file.copy_to_memory(connection), writable=True)
+                elif index_file.is_kept_out(error):
+                    self._keep_in_memory(error)
                 elif "locked" not in str(error) and "busy" not in str(error):
-                    raise StorageError(f"index {_FOLDER}/{_NAME} can't be written: {error}") from error
+                    raise _failed("written", error) from error
                 time.sleep(0.05 * attempt)
         raise StorageError(
             f"index {_FOLDER}/{_NAME} can't be written: it stays locked or damaged",
@@ -101,7 +119,7 @@ class Keeper:
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
         """Be the only writer among threads and processes; a folder in memory needs no lock."""
-        if self._in_memory:
+        if self.in_memory:
             yield
             return
         descriptor = self._folder.root.open_dir(_FOLDER, create=True)
@@ -133,11 +151,29 @@ class Keeper:
             source = self._reader()
             self._use(index_file.copy_to_memory(source), writable=True)
         else:
-            with self._alone():
-                self._open_for_writing()
+            try:
+                with self._alone():
+                    self._open_for_writing()
+            except (sqlite3.Error, StorageError) as error:
+                if isinstance(error, sqlite3.Error) and not index_file.is_kept_out(error):
+                    raise _failed("opened", error) from error
+                self._keep_in_memory(error)
         self._thorough = True
         assert self._connection is not None  # noqa: S101 - for the type checker
         return self._connection
+
+    def _keep_in_memory(self, why: Exception) -> None:
+        """Go on with a copy of what can be read of the file, else with an empty index that must be filled."""
+        self.close()
+        self._use_read_only()
+        try:
+            memory = index_file.copy_to_memory(self._connection)
+        except sqlite3.Error as error:
+            raise _failed("read", error) from error
+        if self._connection is None:
+            self.mark("it can't be written")
+        self._why = str(why)
+        self._use(memory, writable=True)
 
     def _open_for_writing(self) -> None:
         self.close()
@@ -159,7 +195,14 @@ class Keeper:
             root.fs.close(root.fs.create(descriptor, _NAME))
         finally:
             os.close(descriptor)
-        self._use(index_file.set_up(self._path), writable=True)
+        try:
+            made = index_file.set_up(self._path)
+        except BaseException:
+            # Half a file would be taken for somebody else's the next time.
+            self._remove_leftovers()
+            self._remove(_NAME)
+            raise
+        self._use(made, writable=True)
 
     def _use_read_only(self) -> None:
         with contextlib.suppress(FileNotFoundError, index_file.Unusable, sqlite3.Error):
@@ -168,7 +211,7 @@ class Keeper:
     def _use(self, connection: sqlite3.Connection, *, writable: bool) -> None:
         if self._connection is not None and self._connection is not connection:
             self._connection.close()
-        self._in_memory = not connection.execute("PRAGMA database_list").fetchone()[2]
+        self.in_memory = not connection.execute("PRAGMA database_list").fetchone()[2]
         if not index_file.is_filled(connection):
             # Made by a process that died before it had looked at what is there.
             self.mark("not finished")
@@ -176,7 +219,7 @@ class Keeper:
             # Another process has made it since.
             self.needs_rebuild, self.reason = False, ""
         self._connection, self._writable = connection, writable
-        self._identity = None if self._in_memory else _identity(self._path)
+        self._identity = None if self.in_memory else _identity(self._path)
 
     def _replaced(self) -> bool:
         """True if another process has put a new file in the place of the one that is open."""
@@ -239,6 +282,10 @@ def _immediately(connection: sqlite3.Connection, work: Callable[[sqlite3.Connect
             connection.execute("ROLLBACK")
         raise
     return result
+
+
+def _failed(action: str, error: sqlite3.Error) -> StorageError:
+    return StorageError(f"index {_FOLDER}/{_NAME} can't be {action}: {error}", hint=_ROOM)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
