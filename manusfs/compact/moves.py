@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["AskFirst", "Fold", "Move", "Said", "Summarise", "ToFull", "span", "to_json"]
+from manusfs.context import Item
+
+__all__ = ["AskFirst", "Fold", "Move", "Said", "Summarise", "ToFull", "names", "span", "to_json"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +79,8 @@ def to_json(move: Move, ledger: int | None = None) -> dict[str, Any]:
 def span(first: int, last: int) -> str:
     """Return the transcript lines from `first` to `last` as a move names them."""
     return str(first) if first == last else f"{first}-{last}"
+
+
+def names(items: Iterable[Item]) -> tuple[str, ...]:
+    """Return source blocks as a move names them, one by one."""
+    return tuple(f"{item.seq}.{item.block}" for item in items)

@@ -9,8 +9,9 @@ from manusfs.compact.moves import Move
 from manusfs.context import Window
 from manusfs.messages import Profile
 from manusfs.registry import Entry, Registry
+from manusfs.workspace.settings import Settings
 
-__all__ = ["Budget", "Policy", "load_policy", "policy_names"]
+__all__ = ["Birth", "Budget", "Policy", "birth", "load_policy", "policy_names"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +22,13 @@ class Budget:
     """Of the model."""
     reserve: int
     """Kept for the reply and for the estimate's error."""
+    idle_s: float = 0.0
+    """Seconds since the model was asked last: after some minutes the provider's cache is gone."""
 
     @classmethod
-    def of(cls, profile: Profile, max_tokens: int) -> Budget:
+    def of(cls, profile: Profile, max_tokens: int, idle_s: float = 0.0) -> Budget:
         """Return the budget for a model's window: the reserve is `max_tokens` and 5 % of the window."""
-        return cls(profile.window, max_tokens + profile.window // 20)
+        return cls(profile.window, max_tokens + profile.window // 20, idle_s)
 
     @property
     def limit(self) -> int:
@@ -33,8 +36,26 @@ class Budget:
         return max(0, self.window - self.reserve)
 
 
+@dataclass(frozen=True, slots=True)
+class Birth:
+    """How large results may stand when they are new. In characters."""
+
+    inline_chars: int
+    """Up to this size a result stands whole."""
+    preview_chars: int
+    """What a larger one shows."""
+    message_chars: int = 0
+    """All results of one turn together; 0: as the settings say."""
+    tail_chars: int = 0
+    """Of what a larger one shows, this much from its end where that looks important."""
+
+
 class Policy(Protocol):
-    """Decides when to compact and what to fold. It looks and proposes; it writes nothing and reads no clock."""
+    """Decides when to compact and what to fold. It looks and proposes; it writes nothing and reads no clock.
+
+    Two more methods are looked for: `of(settings)`, a class method, which makes it with its figures, and
+    `birth(budget)`, a `Birth`, for a policy with its own mind on how large new results may stand.
+    """
 
     name: str
 
@@ -51,6 +72,9 @@ _POLICIES = Registry(
     "policies",
     (
         Entry("manus", "manusfs.compact.manus:Manus"),
+        Entry("claude-code", "manusfs.compact.claude_code:ClaudeCode"),
+        Entry("gemini-cli", "manusfs.compact.gemini_cli:GeminiCli"),
+        Entry("openclaw", "manusfs.compact.openclaw:OpenClaw"),
         Entry("none", "manusfs.compact.none:NoPolicy"),
     ),
 )
@@ -61,11 +85,22 @@ def policy_names() -> tuple[str, ...]:
     return _POLICIES.names()
 
 
-def load_policy(name: str) -> Policy:
+def load_policy(name: str, settings: Settings | None = None) -> Policy:
     """Return the policy called `name`, ours or one of an entry point in the group `manusfs.policies`.
+
+    With `settings` it has the figures that these give it.
 
     Raises:
         UsageError: there is none of that name.
     """
-    policy: Policy = _POLICIES.load(name)()
+    kind = _POLICIES.load(name)
+    make = getattr(kind, "of", None)
+    policy: Policy = make(settings) if make is not None and settings is not None else kind()
     return policy
+
+
+def birth(policy: Policy, budget: Budget) -> Birth | None:
+    """Return how large new results may stand under `policy`; None: as the settings say."""
+    make = getattr(policy, "birth", None)
+    made: Birth | None = make(budget) if make is not None else None
+    return made

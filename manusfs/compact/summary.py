@@ -7,7 +7,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from manusfs.compact.moves import Said, Summarise
+from manusfs.compact.moves import Said, Summarise, names
 from manusfs.compact.summary_check import Demands, problems, record_of
 from manusfs.compact.summary_forms import (
     FORMS,
@@ -95,7 +95,7 @@ def summarise(window: Window, move: Summarise, reader: Reader, by: Summariser) -
     said = work.said(record)
     if estimate("\n".join(said.lines)) >= _standing(window, items):
         raise SummaryFailed("the summary is no smaller than what it would stand for")
-    return replace(move, blocks=tuple(_names(items)), said=said)
+    return replace(move, blocks=names(items), said=said)
 
 
 @dataclass(slots=True)
@@ -238,10 +238,6 @@ def _text(reply: Reply) -> str:
 
 def _block(text: str) -> Block:
     return {"type": "text", "text": text}
-
-
-def _names(items: Sequence[Item]) -> list[str]:
-    return [f"{item.seq}.{item.block}" for item in items]
 
 
 def _standing(window: Window, items: Sequence[Item]) -> int:

@@ -2,7 +2,7 @@
 
 from manusfs.context.assemble import Assembler, assemble
 from manusfs.context.carried import ledger_lines
-from manusfs.context.items import Form, Item, Key, Section
+from manusfs.context.items import Form, Item, Key, Section, sent
 from manusfs.context.ledger import Ledger
 from manusfs.context.opening import Caps, first_opening, frame_sections, later_opening
 from manusfs.context.reader import Reader
@@ -33,4 +33,5 @@ __all__ = [
     "frame_sections",
     "later_opening",
     "ledger_lines",
+    "sent",
 ]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
+from urllib.parse import urlsplit
 
 from manusfs.errors import ConfigError, UsageError
 
-__all__ = ["OWNER_ONLY", "Effective", "Settings", "load", "parse_toml"]
+__all__ = ["OWNER_ONLY", "PINNED", "Effective", "Settings", "load", "parse_toml"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Settings:
     window: int = 0
     """Tokens of the model's window; 0: what is known of the model."""
     policy: str = "manus"
-    """Compaction policy."""
+    """Compaction policy: manus, claude-code, gemini-cli, openclaw, auto, none, or one that is installed."""
 
     inline_chars: int = 2_000
     """A result up to this size stands in the context whole."""
@@ -40,8 +41,18 @@ class Settings:
     """Most that one `read` shows."""
     read_share: float = 0.3
     """Most that one `read` shows, as a share of the window."""
+    read_lines: int = 2_000
+    """Most lines that one `read` shows; 0: no limit."""
+    read_bytes: int = 51_200
+    """Most bytes that one `read` shows; 0: no limit."""
+    read_tokens: int = 25_000
+    """Most tokens, by the estimate, that one `read` shows; 0: no limit."""
+    message_chars: int = 200_000
+    """Most of all results of one turn together; what is beyond it stands as a ref. 0: only the window limits it."""
     startup_file_chars: int = 12_000
     """Most of one start-up file (AGENTS.md) that goes into the opening; more keeps 75 % head and 25 % tail."""
+    startup_total_chars: int = 60_000
+    """Most of all start-up files together, the plan included."""
     recite_tokens: int = 20_000
     """The to-do is repeated after this much growth of the window."""
 
@@ -90,10 +101,62 @@ class Settings:
     write_skills: bool = False
     """Let the model write under skills/."""
 
+    summary_model: str = ""
+    """Model that writes summaries, which may be a cheaper one; empty: the session's. `offline` writes none."""
+    summary_tokens: int = 4_000
+    """Most tokens of a summary; 0: none is ever asked for."""
+    summary_trim: float = 0.2
+    """Share of the oldest turns that leaves a request for a summary, again and again, while it would not fit."""
+    manus_share: float = 0.5
+    """`manus` compacts at this share of the window …"""
+    manus_tokens: int = 128_000
+    """… or at this many tokens, whichever is less."""
+    claude_code_share: float = 0.92
+    """`claude-code` compacts at this share of the window …"""
+    claude_code_reserve: int = 13_000
+    """… or this many tokens below it, whichever is less."""
+    claude_code_messages: int = 5
+    """Newest messages that it keeps word for word."""
+    claude_code_reads: int = 5
+    """Newest reads of the summarised part that it keeps in the window …"""
+    claude_code_read_tokens: int = 20_000
+    """… while they take at most this many tokens together."""
+    claude_code_next_step: bool = True
+    """Whether its summary has the ninth part, the next step."""
+    claude_code_result_chars: int = 50_000
+    """Under it, a result up to this size stands in the context whole …"""
+    claude_code_preview_chars: int = 2_000
+    """… a larger one shows this much …"""
+    claude_code_message_chars: int = 200_000
+    """… and all results of one turn take at most this much."""
+    gemini_cli_share: float = 0.7
+    """`gemini-cli` compacts at this share of the window."""
+    gemini_cli_keep: float = 0.3
+    """Share of the history, the newest, that it keeps word for word."""
+    openclaw_share: float = 0.5
+    """`openclaw` compacts at this share of the window."""
+    openclaw_parts: int = 2
+    """Chunks of equal size of which it drops the oldest, after a summary in as many passes."""
+    openclaw_ask_first: bool = True
+    """Whether the model gets a turn for notes before that."""
+    openclaw_idle_s: float = 300.0
+    """After this many seconds without a request, when the provider's cache is gone, it prunes old results; 0: never."""
+    openclaw_trim_share: float = 0.3
+    """Then, above this share of the window, they are folded …"""
+    openclaw_clear_share: float = 0.5
+    """… and where that leaves more than this share, they become a ledger."""
+    openclaw_keep_turns: int = 3
+    """Newest turns that pruning leaves alone."""
+    openclaw_result_chars: int = 16_000
+    """Under it, a result shows at most this much, head and, where it matters, tail …"""
+    openclaw_result_share: float = 0.3
+    """… or this share of the window, whichever is less."""
+
 
 OWNER_ONLY = frozenset(
     {
         "model",
+        "summary_model",
         "base_url",
         "allow_hosts",
         "searxng_url",
@@ -104,7 +167,11 @@ OWNER_ONLY = frozenset(
         "user_agent",
     }
 )
-"""Settings that widen access or direct keys: in a workspace file they count only when the folder is trusted."""
+"""Settings that widen access, direct keys or spend: in a stranger's folder they count only when it is trusted."""
+
+PINNED = OWNER_ONLY - {"model"}
+"""Those that wait for `manusfs trust` in the user's own folder too, once they changed there: a tool, a pull or a paste
+may have edited the file. The model is the user's to choose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,18 +203,22 @@ def load(
     user: Mapping[str, Any] | None = None,
     *,
     trusted: bool = True,
+    own: bool = False,
+    places: Mapping[str, str] | None = None,
 ) -> Effective:
     """Return the settings in force: flag over environment over workspace file over user's file over default.
 
-    `environment` maps setting names (not variable names) to texts. Keys in `OWNER_ONLY` from a workspace file
-    that is not `trusted` are left out with a warning. The key `format` of a workspace file is not a setting.
+    `environment` maps setting names (not variable names) to texts. Keys in `OWNER_ONLY` (of the user's `own` folder:
+    in `PINNED`) from a workspace file that is not `trusted` are left out with one warning that names them. The key
+    `format` of a workspace file is not a setting. `places` says where a file of settings lies, by its origin.
 
     Raises:
         ConfigError: an unknown key, with the nearest valid one, or a value of the wrong type.
     """
     values: dict[str, Any] = {}
     origins = dict.fromkeys(_hints(), "default")
-    warnings: list[str] = []
+    guarded = frozenset[str]() if trusted else PINNED if own else OWNER_ONLY
+    waiting: list[str] = []
     for origin, table in (
         ("user file", user),
         ("workspace file", workspace),
@@ -157,12 +228,20 @@ def load(
         for name, value in (table or {}).items():
             if value is None or (name == "format" and origin == "workspace file"):
                 continue
-            if origin == "workspace file" and not trusted and name in OWNER_ONLY:
-                warnings.append(f"setting {name!r} of this folder is ignored until you run `manusfs trust`")
+            if origin == "workspace file" and name in guarded:
+                waiting.append(name)
                 continue
-            values[name] = _checked(name, value, origin)
+            values[name] = _checked(name, value, origin, (places or {}).get(origin, origin))
             origins[name] = origin
-    return Effective(Settings(**values), origins, tuple(warnings))
+    return Effective(Settings(**values), origins, _warnings(waiting))
+
+
+def _warnings(waiting: list[str]) -> tuple[str, ...]:
+    if not waiting:
+        return ()
+    names = ", ".join(f"`{name}`" for name in waiting)
+    what = f"the setting {names} waits" if len(waiting) == 1 else f"the settings {names} wait"
+    return (f"{what} in this folder's manusfs.toml for your word: `manusfs trust`",)
 
 
 @cache
@@ -171,19 +250,50 @@ def _hints() -> dict[str, Any]:
     return {field.name: hints[field.name] for field in fields(Settings)}
 
 
-def _checked(name: str, value: Any, origin: str) -> Any:
+def _checked(name: str, value: Any, origin: str, place: str) -> Any:
     hints = _hints()
     if name not in hints:
-        import difflib
-
-        near = difflib.get_close_matches(name, hints, n=1, cutoff=0.4)
-        hint = f"did you mean {near[0]!r}?" if near else "`manusfs config` lists all settings"
-        raise ConfigError(f"unknown setting {name!r} ({origin})", hint=hint)
+        raise ConfigError(f"unknown setting {name!r} ({place})", hint=_nearest(name, value))
     try:
-        return _convert(value, hints[name], from_text=origin == "environment")
+        made = _convert(value, hints[name], from_text=origin == "environment")
+        if name in _CHECKS:
+            _CHECKS[name](made)
+        return made
     except (TypeError, ValueError) as error:
         kind = UsageError if origin == "flag" else ConfigError
-        raise kind(f"setting {name!r} ({origin}): {error}", hint=f"it takes {_wording(hints[name])}") from error
+        raise kind(f"setting {name!r} ({place}): {error}", hint=f"it takes {_wording(name)}") from error
+
+
+def _nearest(name: str, value: Any) -> str:
+    if isinstance(value, dict):
+        return f"settings stand without sections: take the line [{name}] out"
+    import difflib
+
+    near = difflib.get_close_matches(name, _hints(), n=1, cutoff=0.4)
+    return f"did you mean {near[0]!r}?" if near else "`manusfs config` lists all settings"
+
+
+def _check_url(value: str) -> None:
+    parts = urlsplit(value)
+    if value and (parts.scheme not in ("http", "https") or not parts.hostname):
+        raise ValueError(f"not the address of a server: {value!r}")
+
+
+def _check_share(value: float) -> None:
+    if value > 1:
+        raise ValueError(f"not a share: {value!r}")
+
+
+_CHECKS: Mapping[str, Callable[[Any], None]] = {
+    "base_url": _check_url,
+    "searxng_url": _check_url,
+    "read_share": _check_share,
+}
+_TAKES = {
+    "base_url": "an http or https URL, like http://127.0.0.1:8080",
+    "searxng_url": "an http or https URL, like http://127.0.0.1:8888",
+    "read_share": "a number from 0 to 1",
+}
 
 
 def _convert(value: Any, hint: Any, *, from_text: bool) -> Any:
@@ -215,7 +325,10 @@ def _convert(value: Any, hint: Any, *, from_text: bool) -> Any:
             or (isinstance(value, str) and not from_text)
         ):
             raise TypeError(f"not a number: {value!r}")
-        number = hint(value)
+        try:
+            number = hint(value)
+        except ValueError as error:
+            raise ValueError(f"not a {'whole ' if hint is int else ''}number: {value!r}") from error
         if number < 0 or number != number or (isinstance(value, float) and hint is int and number != value):
             raise ValueError(f"not a number that it can take: {value!r}")
         return number
@@ -224,7 +337,9 @@ def _convert(value: Any, hint: Any, *, from_text: bool) -> Any:
     return value
 
 
-def _wording(hint: Any) -> str:
+def _wording(name: str) -> str:
+    hint = _hints()[name]
     if get_origin(hint) is tuple:
         return "a list of texts"
-    return {int: "a whole number from 0", float: "a number from 0", bool: "true or false"}.get(hint, "a text")
+    usual = {int: "a whole number from 0", float: "a number from 0", bool: "true or false"}.get(hint, "a text")
+    return _TAKES.get(name, usual)

@@ -7,7 +7,7 @@ import random
 import pytest
 from compact.runs import Run, performed
 
-from manusfs.compact import Budget, Fold, load_policy, policy_names, undo
+from manusfs.compact import Budget, Fold, Summarise, load_policy, policy_names, undo
 from manusfs.context import fold
 from manusfs.errors import UsageError
 
@@ -79,8 +79,9 @@ def test_a_policy_is_called_when_its_mark_is_reached_and_not_before(name: str) -
 def test_manus_folds_the_oldest_half_and_keeps_the_newest_in_full() -> None:
     """MA-2, MA-6: every fold keeps what brings the whole back."""
     run = filled("manus")
-    (move,) = run.policy.plan(run.window, run.budget)
+    move, summary = run.policy.plan(run.window, run.budget)
     assert isinstance(move, Fold) and move.form == "stub"
+    assert isinstance(summary, Summarise), "only made where the fold frees too little"
     named = {item.key for item in run.window.between(move.blocks[0])}
     tokens = {True: 0, False: 0}
     for item in run.window.items:
