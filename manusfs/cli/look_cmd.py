@@ -43,9 +43,12 @@ def ls(context: click.Context, kind: str, as_json: bool) -> None:
 
 
 def _observation(record: dict[str, Any]) -> str:
-    title = line(record["title"] or record["url"] or record["source"], 60)
-    fault = f"  [{record['error']}]" if record["error"] else ""
-    return f"{record['ref']}  {record['kind']:<4} {human_bytes(record['bytes']):>9}  {title}{fault}"
+    title = line(record["title"], 50)
+    name = line(record["name"], 80)
+    what = name if title in ("", name) else f"{title}  ({name})"
+    fault = record["error"] or (f"no text: {line(record['note'], 120)}" if record["note"] else "")
+    told = f"  [{fault}]" if fault else ""
+    return f"{record['ref']}  {record['kind']:<4} {human_bytes(record['bytes']):>9}  {what}{told}"
 
 
 def _file(record: dict[str, Any]) -> str:
@@ -54,9 +57,9 @@ def _file(record: dict[str, Any]) -> str:
 
 
 def _session(record: dict[str, Any]) -> str:
-    state = "ended" if record["ended"] else "open"
+    state = f"stopped ({record['stop']})" if record["state"] == "stopped" else record["state"]
     purpose, turns = record["purpose"], record["turns"]
-    return f"{record['session']}  {purpose:<6} {state:<5} {turns:>4} turns  {line(record['title'], 60)}"
+    return f"{record['session']}  {purpose:<6} {state:<10} {turns:>4} turns  {line(record['title'], 60)}"
 
 
 _LINES: dict[str, Callable[[dict[str, Any]], str]] = {
@@ -81,13 +84,17 @@ _LINES: dict[str, Callable[[dict[str, Any]], str]] = {
 def search(context: click.Context, query: str, within: str | None, limit: int, as_json: bool) -> None:
     """Find passages in everything that was seen.
 
-    Any text is a legal query. "quoted words" stand together; -word leaves out; kind:, host:, session:, after: narrow.
+    Any text is a legal query. "quoted words" stand together; -word leaves out; kind:web|file|tool|user|note|report|
+    message, host:example.org, session:ID, after:2026-01-31 and before: narrow. Sources come before what was written
+    here: notes, reports and transcripts repeat the question; kind: asks for them. A query that begins with a dash
+    stands behind --.
 
     \b
     Examples:
       manusfs search "prompt cache" --json
       manusfs search '"write once" host:example.org -draft'
 
+      manusfs search "who is the head roaster kind:report"
     Exit codes: 0 done, also without hits; 2 usage, 78 no workspace.
     """
     with App(context).open() as workspace:
@@ -98,8 +105,8 @@ def search(context: click.Context, query: str, within: str | None, limit: int, a
         else:
             data(f"{hit.ref}  {line(hit.title, 70)}  (lines {hit.line_start}-{hit.line_end})")
             data("    " + " ".join(hit.snippet.split()))
-    if not hits:
-        talk(context, getattr(hits, "note", "") or "no hits")
+    if hits.note or not hits:
+        talk(context, hits.note or "no hits")
 
 
 @click.command()

@@ -40,6 +40,8 @@ class Added:
     status: str = "error"
     error: str = ""
     """Why it failed; an error page or a cut body is stored all the same and has a ref."""
+    note: str = ""
+    """Why there is no text to read, for what was stored without one."""
 
     @classmethod
     def of(cls, source: str, taken: Taken) -> Added:
@@ -59,7 +61,13 @@ class Added:
             sha256=meta.raw_sha256,
             status=taken.status,
             error=taken.notice.partition("\n")[0].removeprefix("Error: ") if taken.is_error else "",
+            note=meta.no_text,
         )
+
+    @property
+    def ok(self) -> bool:
+        """True if it was stored and is what was asked for; else `error` says why not."""
+        return not self.error
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that `add --json` prints."""

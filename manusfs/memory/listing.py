@@ -7,20 +7,25 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from manusfs.errors import ManusfsError
+from manusfs.memory.notes import is_template
+from manusfs.memory.render import name_of
+from manusfs.records import Source
 from manusfs.session import SessionInfo, sessions
 
 if TYPE_CHECKING:
-    from manusfs.store import Index, ObservationRow
+    from manusfs.store import Index, ObservationRow, Observations
     from manusfs.workspace import Folder
 
 __all__ = ["KINDS", "NoteLine", "ObservationLine", "SessionLine", "lines"]
 
+_DONE = ("end_turn", "stop_sequence", "")
 KINDS = ("observations", "notes", "sessions", "reports")
 
 
 @dataclass(frozen=True, slots=True)
 class ObservationLine:
-    """One observation, newest last."""
+    """One observation, in the order in which they first came."""
 
     source: str
     ref: str
@@ -37,9 +42,13 @@ class ObservationLine:
     """ "known", or "error" for an error page or a cut body."""
     error: str
     created: str
+    name: str = ""
+    """What people call its source: the URL, the file's name, or the tool with its arguments."""
+    note: str = ""
+    """Why there is no text to read, for one without."""
 
     @classmethod
-    def of(cls, row: ObservationRow) -> ObservationLine:
+    def of(cls, row: ObservationRow, note: str = "") -> ObservationLine:
         """Return the line of an index row."""
         error = f"HTTP {row.status}" if row.status >= 400 else "" if row.complete else "cut on its way"
         return cls(
@@ -57,6 +66,8 @@ class ObservationLine:
             status="error" if error else "known",
             error=error,
             created=row.created,
+            name=name_of(Source(row.kind, row.source, row.source.partition(" ")[0] if row.kind == "tool" else "")),  # type: ignore[arg-type]
+            note=note,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -80,7 +91,7 @@ class NoteLine:
 
 @dataclass(frozen=True, slots=True)
 class SessionLine:
-    """One session; `ended` is empty for one that can be resumed."""
+    """One session; `ended` is empty for one that was left in the middle."""
 
     session: str
     purpose: str
@@ -88,38 +99,62 @@ class SessionLine:
     ended: str
     title: str
     turns: int
+    state: str
+    """ "finished", "stopped" (it ended before it was done; `stop` says why) or "open"."""
+    stop: str
 
     @classmethod
     def of(cls, info: SessionInfo) -> SessionLine:
-        """Return the line of a session."""
-        return cls(info.session, info.purpose, info.created, info.ended, info.title, info.turns)
+        """Return the line of a session. What was added by hand is finished whenever its last line is written."""
+        done = info.purpose == "intake" or (info.ended and info.stop in _DONE)
+        state = "finished" if done else "stopped" if info.ended else "open"
+        return cls(info.session, info.purpose, info.created, info.ended, info.title, info.turns, state, info.stop)
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that `ls --json` prints."""
         return asdict(self)
 
 
-def lines(folder: Folder, index: Index, kind: str) -> Iterator[ObservationLine | NoteLine | SessionLine]:
-    """Yield what there is of `kind`, one of `KINDS`: oldest first, files by path."""
+def lines(
+    folder: Folder, observations: Observations, index: Index, kind: str
+) -> Iterator[ObservationLine | NoteLine | SessionLine]:
+    """Yield what there is of `kind`, one of `KINDS`: oldest first."""
     if kind == "observations":
-        yield from map(ObservationLine.of, index.observations())
+        yield from _observations(observations, index)
     elif kind == "sessions":
         yield from map(SessionLine.of, sessions(folder))
     else:
-        yield from _files(folder, kind)
+        yield from (line for _, line in sorted(_files(folder, kind), key=lambda found: (found[0], found[1].path)))
 
 
-def _files(folder: Folder, place: str) -> Iterator[NoteLine]:
+def _observations(observations: Observations, index: Index) -> Iterator[ObservationLine]:
+    """Yield those whose folder is there, by first arrival: the index may still know what was taken away."""
+    there = set(observations.ids())
+    for row in sorted(index.observations(), key=lambda row: row.created):
+        if row.id in there:
+            yield ObservationLine.of(row, "" if row.text_bytes else _no_text(observations, row.id))
+
+
+def _no_text(observations: Observations, id: str) -> str:
+    try:
+        return observations.meta(id).no_text
+    except ManusfsError as error:
+        return str(error)
+
+
+def _files(folder: Folder, place: str) -> Iterator[tuple[int, NoteLine]]:
+    """Yield the files below `place` with the time of their last change; what `init` put there is no note."""
     if not folder.root.is_dir(place):
         return
     for entry in folder.root.listdir(place):
         path = f"{place}/{entry.name}"
         if entry.is_dir:
             yield from _files(folder, path)
-        else:
-            head = folder.root.read(path, 0, 4_096).decode("utf-8", "replace")
+            continue
+        head = folder.root.read(path, 0, 4_096)
+        if not is_template(path, head):
             modified = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(entry.mtime_ns / 1e9))
-            yield NoteLine(path, _title(head), entry.size, modified)
+            yield entry.mtime_ns, NoteLine(path, _title(head.decode("utf-8", "replace")), entry.size, modified)
 
 
 def _title(head: str) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
-from manusfs.errors import UsageError
+from manusfs.errors import ManusfsError, UsageError
 from manusfs.records import Source, sha256_hex, valid_text
+from manusfs.workspace.folder import template_dir
 from manusfs.workspace.paths import Root
 
-__all__ = ["FOLDERS", "note"]
+__all__ = ["FOLDERS", "is_template", "note"]
 
 FOLDERS = ("findings", "background", "errors")
 """What a new workspace has under `notes/`; a folder that people made there counts too."""
@@ -16,6 +17,14 @@ FOLDERS = ("findings", "background", "errors")
 _NAME = re.compile(r"\w[\w -]*\Z")
 _TITLE_CHARS = 200
 _MANY = 1_000
+
+
+def is_template(path: str, data: bytes) -> bool:
+    """Return True for what `init` wrote: it says what a folder is for, and nothing that was found."""
+    try:
+        return (template_dir() / path).read_bytes() == data
+    except (OSError, ManusfsError):
+        return False
 
 
 def note(root: Root, text: str, title: str, folder: str = "findings") -> str:

@@ -218,9 +218,7 @@ class Resolver:
         meta = self._observations.meta(ref.id)
         file = meta.files.get(ref.view)
         if file is None:
-            why = "; ".join(meta.notes) or f"it is {meta.media_type or 'of unknown type'}"
-            has = ", ".join(f"obs:{ref.id}{'' if view == 'text' else f'/{view}'}" for view in meta.files)
-            raise UsageError(f"obs:{ref.id} has no view {ref.view!r}: {why}", hint=f"it has {has}")
+            raise _no_view(meta, ref.view)
         read = block_reader(lambda span: self._observations.read(ref.id, ref.view, span), file.size)
         return _Opened(Text(file.size, read, file.newlines), ref.whole, meta=meta)
 
@@ -270,6 +268,16 @@ class Resolver:
             return _Opened(Text.of(b""), ref.whole, found.state, None, found.message)
         place = ref.whole if found.meta.id == ref.id else ObsRef(found.meta.id)
         return _Opened(Text.of(found.data), place, found.state, found.meta, found.message)
+
+
+def _no_view(meta: Meta, view: str) -> UsageError:
+    has = ", ".join(f"obs:{meta.id}{'' if view == 'text' else f'/{view}'}" for view in meta.files if view != "raw")
+    bytes_ = f"its original bytes are obs:{meta.id}/raw (`manusfs read obs:{meta.id} --raw`)"
+    if view == "text":
+        return UsageError(
+            f"obs:{meta.id} has no text: {meta.no_text}", hint=f"{f'it has {has}; ' if has else ''}{bytes_}"
+        )
+    return UsageError(f"obs:{meta.id} has no view {view!r}", hint=f"it has {has}; {bytes_}" if has else bytes_)
 
 
 @dataclass(frozen=True, slots=True)

@@ -259,7 +259,7 @@ class Workspace:
             raise UsageError(f"can't list {kind!r}", hint=f"one of {', '.join(KINDS)}")
         if kind == "observations":
             self.finder.refresh()
-        return list(lines(self.folder, self.index, kind))
+        return list(lines(self.folder, self.observations, self.index, kind))
 
     def note(self, text: str, title: str, folder: str = "findings") -> str:
         """Write a note to `notes/<folder>/` and return its path; another note is never overwritten."""

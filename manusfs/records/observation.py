@@ -93,6 +93,15 @@ class Meta:
         return tuple(view for view in ("text", "full") if view in self.files)
 
     @property
+    def no_text(self) -> str:
+        """Why there is no reading view, in plain words; empty when there is one."""
+        if "text" in self.files:
+            return ""
+        if not self.raw_size:
+            return "it is empty"
+        return "; ".join(self.notes).removeprefix("no text: ") or f"no text can be made of {self.media_type or 'its type'}"
+
+    @property
     def folder(self) -> str:
         """The workspace path of the observation's folder."""
         return self.source.folder(self.id)

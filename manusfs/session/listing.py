@@ -34,6 +34,8 @@ class SessionInfo:
     ended: str
     title: str
     turns: int
+    stop: str = ""
+    """Why it ended, as its `end` event says: "end_turn", "interrupted" and so on."""
 
 
 def sessions(folder: Folder) -> list[SessionInfo]:
@@ -100,10 +102,11 @@ def _info(folder: Folder, session: str) -> SessionInfo | None:
         return None
     first = head[0] if head else None
     data: dict[str, Any] = first.data if first is not None and first.kind == "session" else {}
-    ended = tail[-1].time if tail and tail[-1].kind == "end" else ""
+    end = tail[-1] if tail and tail[-1].kind == "end" else None
+    ended, stop = ("", "") if end is None else (end.time, str(end.data.get("stop", "")))
     title = str(data.get("title") or "") or _title(head)
     created = first.time if first is not None else ""
-    return SessionInfo(session, str(data.get("purpose", "run")), created, ended, title, turns)
+    return SessionInfo(session, str(data.get("purpose", "run")), created, ended, title, turns, stop)
 
 
 def _head_events(fd: int, size: int) -> Iterator[Event]:

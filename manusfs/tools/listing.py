@@ -54,7 +54,8 @@ def list_(
 
 def _line(entry: ObservationLine | NoteLine | SessionLine) -> str:
     if isinstance(entry, ObservationLine):
-        error = f" ({escape.field(entry.error)})" if entry.error else ""
+        fault = entry.error or (f"no text: {entry.note}" if entry.note else "")
+        error = f" ({escape.field(fault)})" if fault else ""
         where = entry.url or entry.path
         return (
             f'{entry.ref} {entry.kind} "{escape.field(entry.title, 80)}" {entry.text_bytes} bytes, '
@@ -63,6 +64,7 @@ def _line(entry: ObservationLine | NoteLine | SessionLine) -> str:
     if isinstance(entry, NoteLine):
         title = escape.field(entry.title, 100)
         return f'{escape.field(entry.path, 300)} "{title}" {entry.bytes} bytes, {entry.modified}'
-    state = f"ended {entry.ended}" if entry.ended else "not ended"
+    state = f"{entry.state} ({entry.stop})" if entry.state == "stopped" else entry.state
+    state += f" {entry.ended}" if entry.ended else ""
     title = escape.field(entry.title, 100)
     return f'{entry.session} {entry.purpose} "{title}" {entry.turns} turns, began {entry.created}, {state}'

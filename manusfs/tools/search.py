@@ -27,8 +27,9 @@ def search(env: ToolEnv, query: str, within: str | None = None, limit: int = 8) 
 
     The answer lists short snippets, best first, each with the ref of exactly its bytes (obs:ID@start-end) and its
     lines, never whole texts. Sources come before what was written here (notes, reports, messages), which repeats the
-    question; kind:note, kind:report or kind:message in the query asks for these alone. Read on from a hit with read(ref="obs:ID", offset=start). Words in any order and form fit;
-    put a phrase into "double quotes". For a literal text or a pattern use `grep`.
+    question; kind:note, kind:report or kind:message in the query asks for these alone. Read on from a hit with
+    read(ref="obs:ID", offset=start). Words in any order and form fit; put a phrase into "double quotes". For a literal
+    text or a pattern use `grep`.
 
     Args:
         query: Words that may stand in the passage, for example: opening year "north plant".

@@ -38,6 +38,7 @@ def test_add_has_the_shape_of_the_contract(world: World) -> None:
         "sha256": sha256_hex(BODY),
         "status": "new",
         "error": "",
+        "note": "",
     }
     assert world.workspace.add(URL).status == "known"
     world.net.put(URL, BODY + b"more")

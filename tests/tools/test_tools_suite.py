@@ -214,7 +214,7 @@ def test_list_gives_one_line_each_newest_first(env: Env) -> None:
     assert "1 more: list(" in text(env, "list", what="observations", limit=1)
     use(env, "write", path="notes/errors/x.md", content="# A failure\n")
     assert 'notes/errors/x.md "A failure"' in text(env, "list", what="notes", within="notes/errors/")
-    assert "Nothing contains that." in text(env, "list", what="reports", within="zzz")
+    assert "Nothing contains that." in text(env, "list", what="notes", within="zzz")
     assert "Nothing yet." in text(env, "list", what="sessions")
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from manusfs.errors import ManusfsError
+from manusfs.memory.notes import is_template
 from manusfs.memory.search.chunk import Chunk, chunks
 from manusfs.memory.search.fold import index_text, index_texts
 from manusfs.memory.search.texts import Stored, message_texts
@@ -15,7 +16,6 @@ from manusfs.records import Event, Meta, sha256_hex
 from manusfs.session import sessions
 from manusfs.session.lines import scan
 from manusfs.store import MessageRow, NoteRow, SessionRow, Text
-from manusfs.workspace import template_dir
 
 if TYPE_CHECKING:
     from manusfs.store import Index
@@ -115,7 +115,7 @@ def refresh_notes(folder: Folder, index: Index) -> int:
             continue
         digest = sha256_hex(data)
         row = NoteRow(path, mtime_ns, size, digest)
-        index.add_note(row, () if _is_template(path, data) else _note_texts(path, data))
+        index.add_note(row, () if is_template(path, data) else _note_texts(path, data))
         index.add_refs(path, sorted(set(_REF.findall(data.decode("utf-8", "replace")))))
         changed += 1
     for path in known.keys() - seen:
@@ -215,14 +215,6 @@ def _files_below(folder: Folder, place: str, depth: int = 0) -> Iterator[tuple[s
             yield from _files_below(folder, path, depth + 1)
         elif not entry.is_dir and entry.name.lower().endswith(_SUFFIXES) and entry.size <= _NOTE_MAX:
             yield path, entry.size, entry.mtime_ns
-
-
-def _is_template(path: str, data: bytes) -> bool:
-    """Return True for what `init` wrote: it says what a folder is for, and nothing that was found."""
-    try:
-        return (template_dir() / path).read_bytes() == data
-    except (OSError, ManusfsError):
-        return False
 
 
 def _note_texts(path: str, data: bytes) -> list[Text]:
