@@ -101,8 +101,8 @@ def _on_delta(run: Running, delta: Delta) -> None:
 
 def _write_down(run: Running, reply: Reply) -> Kept:
     cost = run.profile.cost(reply.usage)
-    kept = keep(reply, run.call_ids, run.window.seq + 1)
-    run.call_ids.update(call.id for call in kept.calls)
+    kept = keep(reply, run.call_ids, run.window.seq + 1, run.window.waiting)
+    run.call_ids.update(kept.ids)
     usage = {**usage_data(reply, run.profile.name, cost), "stubbed_tokens": run.saved_tokens}
     run.record([kept.event, Event("usage", usage)])
     run.limits.add(reply.usage, cost)

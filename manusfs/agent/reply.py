@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from manusfs.messages import Block, Reply
-from manusfs.records import Event, canonical
+from manusfs.messages.sendable import ended, id_text, said
+from manusfs.records import Event
 
 __all__ = ["Call", "Kept", "keep", "usage_data"]
 
-_ID = re.compile(r"[A-Za-z0-9_-]{1,200}\Z")
+_CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 _CUT = ("max_tokens", "model_context_window_exceeded")
 
 
@@ -32,39 +33,42 @@ class Kept:
     event: Event
     calls: tuple[Call, ...]
     text: str
+    ids: frozenset[str]
+    """Of all calls in it, those of server tools too: none may be used again."""
 
 
-def keep(reply: Reply, used: Collection[str], seq: int) -> Kept:
+def keep(reply: Reply, used: Collection[str], seq: int, waiting: Collection[str] = ()) -> Kept:
     """Return what the transcript and the next request take of `reply`, whose event will be number `seq`.
 
     Blocks stand exactly as received. What could not be sent back is told apart under `dropped`: a call that the
-    reply's limit cut off, all of a refusal, a server tool's result without its call. An id that the
-    API would refuse (empty, used before, odd characters) gets one of ours, and `received_ids` says what it was.
+    reply's limit cut off, all of a refusal, a server tool's result without its call, thinking without its signature.
+    An id that the API would refuse (empty, used before, odd characters) gets one of ours, and `received_ids` says what
+    it was; a name or arguments that it would refuse are replaced too, and `received` holds the call as it came, as JSON
+    text. `waiting` are server calls of a paused turn, whose results this reply may bring.
     """
-    content, dropped = _sendable(reply)
-    renamed: dict[str, str] = {}
-    content = [_with_valid_id(block, {*used, *renamed}, seq, at, renamed) for at, block in enumerate(content)]
-    data: dict[str, Any] = {
+    blocks, dropped = _sendable(reply)
+    known = said(blocks, used, str(seq), waiting=waiting)
+    pairs = known.blocks
+    dropped += known.left_out
+    if reply.stop_reason != "pause_turn":
+        # Only a paused turn goes on with the results of its server calls.
+        over = {id(block) for block in ended(known.content)}
+        pairs = tuple((sent, was) for sent, was in pairs if id(sent) in over)
+        dropped += [was for sent, was in known.blocks if id(sent) not in over]
+    data = {
         "role": "assistant",
-        "content": content,
+        "content": [sent for sent, _ in pairs],
         "stop_reason": reply.stop_reason,
         "id": reply.id,
         "model": reply.model,
+        **_as_received(pairs, dropped),
     }
-    if dropped:
-        data["dropped"] = dropped
-    changed = {new: old for new, old in renamed.items() if new != old}
-    if changed:
-        data["received_ids"] = changed
     if reply.stop_details:
         data["stop_details"] = dict(reply.stop_details)
-    calls = tuple(
-        Call(block["id"], str(block.get("name", "")), block.get("input", {}))
-        for block in content
-        if block.get("type") == "tool_use"
-    )
-    text = "\n\n".join(block["text"] for block in content if block.get("type") == "text" and block.get("text"))
-    return Kept(Event("message", data), calls, text)
+    text = "\n\n".join(sent["text"] for sent, _ in pairs if sent.get("type") == "text")
+    ids = frozenset(sent["id"] for sent, _ in pairs if sent.get("type") in _CALLS)
+    calls = tuple(_asked(sent, was) for sent, was in pairs if _is_call(sent))
+    return Kept(Event("message", data), calls, text, ids)
 
 
 def usage_data(reply: Reply, model: str, cost_usd: float | None) -> dict[str, Any]:
@@ -84,36 +88,46 @@ def _sendable(reply: Reply) -> tuple[list[Block], list[Block]]:
     if reply.stop_reason == "refusal":
         return [], blocks
     dropped: list[Block] = []
-    if reply.stop_reason in _CUT and blocks and blocks[-1].get("type") == "tool_use":
+    if reply.stop_reason in _CUT and blocks and _is_call(blocks[-1]):
         # The limit fell into this call or right behind it; nothing tells which, and half a call must not run.
         dropped.append(blocks.pop())
-    if reply.stop_reason == "model_context_window_exceeded" and not _has_calls(blocks):
+    if reply.stop_reason == "model_context_window_exceeded" and not any(map(_is_call, blocks)):
         return [], blocks + dropped
-    orphans = [block for block in blocks if _is_orphan(block, blocks)]
-    blanks = [block for block in blocks if block.get("type") == "text" and not str(block.get("text", "")).strip()]
-    blocks = [block for block in blocks if block not in orphans and block not in blanks]
-    dropped += orphans
     return blocks, dropped
 
 
-def _has_calls(blocks: Sequence[Block]) -> bool:
-    return any(block.get("type") == "tool_use" for block in blocks)
+def _as_received(pairs: Sequence[tuple[Block, Block]], dropped: Sequence[Block]) -> dict[str, Any]:
+    """Return what the event says of blocks that do not stand in it as they came."""
+    calls = [(sent, was) for sent, was in pairs if _is_call(sent)]
+    told = {
+        "dropped": [_storable(block) for block in dropped],
+        "received_ids": {sent["id"]: id_text(was.get("id")) for sent, was in calls if sent["id"] != was.get("id")},
+        "received": {sent["id"]: _json(was) for sent, was in calls if {**was, "id": sent["id"]} != sent},
+    }
+    return {name: value for name, value in told.items() if value}
 
 
-def _is_orphan(block: Block, blocks: Sequence[Block]) -> bool:
-    kind = str(block.get("type", ""))
-    if not kind.endswith("_tool_result"):
-        return False
-    called = {other.get("id") for other in blocks if str(other.get("type", "")).endswith("tool_use")}
-    return block.get("tool_use_id") not in called
+def _is_call(block: Block) -> bool:
+    return isinstance(block, Mapping) and block.get("type") == "tool_use"
 
 
-def _with_valid_id(block: Block, used: Collection[str], seq: int, at: int, renamed: dict[str, str]) -> Block:
-    if block.get("type") != "tool_use":
-        return block
-    received = block.get("id")
-    old = received if isinstance(received, str) else canonical(received)
-    fits = isinstance(received, str) and _ID.match(received) and received not in used
-    new = old if fits else f"call_{seq}_{at}"
-    renamed[new] = old
-    return block if new == received else {**block, "id": new}
+def _asked(sent: Block, was: Block) -> Call:
+    """Return the call as the model meant it: the name that it gave, and arguments of whatever kind."""
+    arguments = was.get("input", {}) if sent["input"] == {} else sent["input"]
+    return Call(sent["id"], str(was.get("name", "")), arguments)
+
+
+def _storable(block: Any) -> Any:
+    """Return `block` itself if a transcript line can hold it, else its JSON or wording as a text."""
+    try:
+        json.dumps(block, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return {"type": "json", "json": _json(block)}
+    return block if isinstance(block, Mapping) else {"type": "json", "json": _json(block)}
+
+
+def _json(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, default=repr)
+    except (TypeError, ValueError, RecursionError):
+        return f"(a {type(value).__name__} that is no JSON)"

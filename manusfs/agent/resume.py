@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from manusfs.agent.running import notice
+from manusfs.context import fold
+from manusfs.messages.sendable import as_blocks, id_text
 from manusfs.records import Event, TextPart, part_to_json
 
 __all__ = ["INTERRUPTED", "answer_so_far", "call_ids", "closing", "go_on", "last_epoch", "saved_tokens", "stands"]
@@ -24,20 +26,17 @@ def last_epoch(events: Sequence[Event]) -> Event | None:
 
 def call_ids(events: Sequence[Event]) -> set[str]:
     """Return the ids of all calls that the session made."""
-    return {block["id"] for event in events for block in _calls(event)}
+    said = (as_blocks(event.data["content"]) for event in events if event.kind == "message")
+    return {id_text(block["id"]) for blocks in said for block in blocks if "id" in block}
 
 
 def closing(events: Sequence[Event]) -> list[Event]:
     """Return an honest result for each call that has none. Nothing that may have had an effect is run again."""
     epoch = last_epoch(events)
-    later = [event for event in events if epoch is None or event.seq > epoch.seq]
-    done = {event.data["call"] for event in later if event.kind in ("observation", "shown")}
     parts = [part_to_json(TextPart(INTERRUPTED))]
     return [
-        Event("shown", {"call": block["id"], "parts": parts, "is_error": True, "wrote": [], "reads": []})
-        for event in later
-        for block in _calls(event)
-        if block["id"] not in done
+        Event("shown", {"call": call, "parts": parts, "is_error": True, "wrote": [], "reads": []})
+        for call in fold(event for event in events if epoch is None or event.seq >= epoch.seq).open_calls
     ]
 
 
@@ -55,7 +54,7 @@ def answer_so_far(events: Sequence[Event]) -> tuple[str, bool]:
         if event.kind == "message" and event.data["role"] == "assistant" and not _calls(event):
             if not pieces:
                 final = event.data.get("stop_reason") in _FINAL
-            pieces += [block["text"] for block in reversed(event.data["content"]) if block.get("type") == "text"]
+            pieces += [block["text"] for block in reversed(as_blocks(event.data["content"])) if _is_worded(block)]
         elif event.kind in ("message", "observation", "shown", "epoch", "recite") or (
             event.kind == "changed" and not pieces
         ):
@@ -81,4 +80,8 @@ def saved_tokens(events: Sequence[Event]) -> int:
 def _calls(event: Event) -> list[dict[str, Any]]:
     if event.kind != "message" or event.data.get("role") != "assistant":
         return []
-    return [block for block in event.data["content"] if block.get("type") == "tool_use"]
+    return [block for block in as_blocks(event.data["content"]) if block.get("type") == "tool_use"]
+
+
+def _is_worded(block: dict[str, Any]) -> bool:
+    return block.get("type") == "text" and isinstance(block.get("text"), str)

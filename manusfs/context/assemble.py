@@ -11,12 +11,14 @@ from manusfs.context.turns import Piece, Turn
 from manusfs.context.window import Window
 from manusfs.errors import InvalidRequest
 from manusfs.messages import Block, Message, Profile, Request
+from manusfs.messages.sendable import ended
 from manusfs.records import valid_text
 
 __all__ = ["Assembler", "assemble"]
 
 NO_OUTPUT = "(the tool gave no output)"
 NO_REPLY = "(no reply)"
+NO_RESULT = "Error: interrupted, not known whether it ran."
 CUT_OFF = "(cut off here)"
 _THINKING = ("thinking", "redacted_thinking")
 _MARK = {"type": "ephemeral"}
@@ -40,7 +42,7 @@ class Assembler:
     _messages: list[Message] = field(default_factory=list)
     _opening: int = 0
     """Blocks of the opening."""
-    _pieces: dict[int, tuple[Block, ...]] = field(default_factory=dict)
+    _pieces: dict[tuple[int, int], tuple[Block, ...]] = field(default_factory=dict)
     """Rendered pieces of the turn that still grows."""
 
     def request(self, window: Window) -> Request:
@@ -80,7 +82,7 @@ class Assembler:
         messages: list[Message] = []
         if turn.seq != self._epoch[1]:
             messages.append({"role": "assistant", "content": _reply(turn.content)})
-        user = [self._result(call, pieces, call in turn.failed) for call, pieces in turn.results.items()]
+        user = [self._result(call, pieces, call in turn.failed or not pieces) for call, pieces in turn.results.items()]
         for piece in turn.extras:
             user += self._piece(piece)
         if user:
@@ -89,15 +91,18 @@ class Assembler:
 
     def _result(self, call: str, pieces: Sequence[Piece], failed: bool) -> Block:
         content = [block for piece in pieces for block in self._piece(piece)]
+        if not pieces:
+            content = [_text(NO_RESULT)]
         if failed:
             content = [block if block["type"] == "text" else _left_out(block) for block in content]
         result: Block = {"type": "tool_result", "tool_use_id": call, "content": content or [_text(NO_OUTPUT)]}
         return {**result, "is_error": True} if failed else result
 
     def _piece(self, piece: Piece) -> tuple[Block, ...]:
-        if piece.seq not in self._pieces:
-            self._pieces[piece.seq] = self._render(piece)
-        return self._pieces[piece.seq]
+        place = piece.seq, piece.place
+        if place not in self._pieces:
+            self._pieces[place] = self._render(piece)
+        return self._pieces[place]
 
     def _render(self, piece: Piece) -> tuple[Block, ...]:
         blocks = [*piece.blocks, *(self.reader.blocks(piece.parts) if piece.parts else ())]
@@ -128,8 +133,13 @@ def assemble(window: Window, reader: Reader, profile: Profile) -> Request:
 
 
 def _join(messages: list[Message], more: Iterable[Message]) -> None:
-    """Append `more`; neighbours of one role become one message, the blocks stay in order."""
+    """Append `more`; neighbours of one role become one message, the blocks stay in order.
+
+    What a user says behind a paused turn ends it: its server calls without results can't be sent any more.
+    """
     for message in more:
+        if messages and messages[-1]["role"] == "assistant" and message["role"] == "user":
+            messages[-1] = _ended(messages[-1])
         if messages and messages[-1]["role"] == message["role"]:
             joined = [*messages[-1]["content"], *message["content"]]
             messages[-1] = {"role": message["role"], "content": joined}
@@ -137,9 +147,17 @@ def _join(messages: list[Message], more: Iterable[Message]) -> None:
             messages.append(message)
 
 
+def _ended(message: Message) -> Message:
+    content = ended(message["content"])
+    return message if len(content) == len(message["content"]) else {**message, "content": _closed(content)}
+
+
 def _reply(content: Sequence[Block]) -> list[Block]:
     """Return an assistant turn as it came, without what the API gives but does not take back."""
-    blocks = [_clean(block) for block in content if not _blank(block)]
+    return _closed([_clean(block) for block in content if not _blank(block)])
+
+
+def _closed(blocks: list[Block]) -> list[Block]:
     if not blocks:
         return [_text(NO_REPLY)]
     if blocks[-1].get("type") in _THINKING:

@@ -9,6 +9,7 @@ from typing import Any
 from manusfs.context.items import Item, ItemKind, Section, sent
 from manusfs.context.ledger import Known, observed
 from manusfs.context.window import Exchange, Window
+from manusfs.messages.sendable import id_text
 from manusfs.records import ImagePart, MsgRef, Part, TextPart, ViewPart, canonical, escape
 
 __all__ = ["carried", "folded", "ledger_lines", "one_line"]
@@ -117,7 +118,7 @@ def _said(window: Window, item: Item, data: dict[str, Any], calls: dict[str, int
         return one_line(text, _SHORT_TEXT) if short else text
     if item.kind == "call":
         text = escape.body(canonical(block["input"]))
-        head = f"call {calls.get(block['id'], 1)}: {escape.field(block['name'], 80)} "
+        head = f"call {calls.get(id_text(block.get('id')), 1)}: {escape.field(block['name'], 80)} "
     else:
         text, head = escape.body(canonical(block)), f"{escape.field(block.get('type', 'block'), 40)}: "
     if len(text) <= (_SHORT_INPUT if short else _INPUT_CHARS):
@@ -150,7 +151,7 @@ def _call_numbers(window: Window, exchange: Exchange) -> dict[str, int]:
     numbers: dict[str, int] = {}
     for item in exchange.items:
         if item.kind == "call":
-            numbers[window.events[item.seq].data["content"][item.block]["id"]] = len(numbers) + 1
+            numbers[id_text(window.events[item.seq].data["content"][item.block].get("id"))] = len(numbers) + 1
     return numbers
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -82,7 +82,15 @@ def sent(data: dict[str, Any]) -> tuple[Part, ...]:
         parts = data["parts"]
     else:
         parts = [data["part"]] if data.get("part") is not None else []
-    return tuple(part_from_json(part) for part in parts)
+    return tuple(map(_part, parts or ()))
+
+
+def _part(data: dict[str, Any]) -> Part:
+    """Return a part, of one that this version does not know a word: the session must go on all the same."""
+    try:
+        return part_from_json(data)
+    except (KeyError, TypeError, ValueError, AttributeError, BadRef):
+        return TextPart("(a part that this version of manusfs can't show; it stands in the transcript)")
 
 
 def items_of(event: Event, turn: int) -> Iterator[Item]:
@@ -126,10 +134,14 @@ def block_range(text: str) -> tuple[Key, Key]:
 
 
 def _said(block: Block) -> ItemKind:
+    worded = isinstance(block.get("text"), str) or block.get("type") != "text"
+    called = isinstance(block.get("name"), str) and isinstance(block.get("input"), Mapping)
+    if not worded or (block.get("type") == "tool_use" and not called):
+        return "other"
     kinds: dict[str, ItemKind] = {
         "text": "text",
         "thinking": "thinking",
         "redacted_thinking": "thinking",
         "tool_use": "call",
     }
-    return kinds.get(block.get("type", ""), "other")
+    return kinds.get(str(block.get("type", "")), "other")

@@ -20,13 +20,13 @@ _SEALED_CHARS_PER_TOKEN = 6
 def estimate_block(block: Block) -> int:
     """Return the estimated tokens of a content block, uncalibrated."""
     kind = block.get("type")
-    if kind == "text":
+    if kind == "text" and isinstance(block.get("text"), str):
         return estimate(block["text"])
-    if kind == "thinking":
+    if kind == "thinking" and isinstance(block.get("thinking"), str):
         return max(estimate(block["thinking"]), len(block.get("signature", "")) // _SEALED_CHARS_PER_TOKEN)
     if kind == "redacted_thinking":
         return len(block.get("data", "")) // _SEALED_CHARS_PER_TOKEN
-    if kind == "tool_use":
+    if kind == "tool_use" and isinstance(block.get("name"), str) and "input" in block:
         return _CALL_OVERHEAD + estimate(block["name"]) + estimate(canonical(block["input"]))
     if kind == "image":
         return _IMAGE

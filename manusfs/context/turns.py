@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from manusfs.messages import Block
+from manusfs.messages.sendable import unanswered
 from manusfs.records import Part
 
 __all__ = ["Piece", "Setup", "Turn"]
@@ -19,6 +20,8 @@ class Piece:
     seq: int
     blocks: tuple[Block, ...] = ()
     parts: tuple[Part, ...] = ()
+    place: int = 0
+    """Tells the pieces of one line apart."""
 
 
 @dataclass(slots=True)
@@ -33,16 +36,28 @@ class Turn:
     """Calls whose result is an error."""
     extras: list[Piece] = field(default_factory=list)
     """What follows the results: recitation, changes, the user's words."""
+    names: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Where the transcript calls a call otherwise than a request may: its id there, and those that stand for it."""
 
     @property
     def open_calls(self) -> tuple[str, ...]:
         """The calls that have no result yet."""
         return tuple(call for call, pieces in self.results.items() if not pieces)
 
+    @property
+    def waiting(self) -> frozenset[str]:
+        """Server calls of a paused turn whose results the next turn may bring; none once anything came between."""
+        return frozenset() if self.results or self.extras else frozenset(unanswered(self.content))
+
+    def call(self, id: str) -> str:
+        """Return the id, as it is sent, of the call that the transcript calls `id`: the first of several still open."""
+        names = self.names.get(id, (id,))
+        return next((name for name in names if not self.results.get(name)), names[-1])
+
     def copy(self) -> Turn:
         """Return a copy whose growth this one does not see."""
         results = {call: list(pieces) for call, pieces in self.results.items()}
-        return Turn(self.seq, self.content, results, set(self.failed), list(self.extras))
+        return Turn(self.seq, self.content, results, set(self.failed), list(self.extras), self.names)
 
 
 @dataclass(frozen=True, slots=True)

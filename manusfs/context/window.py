@@ -12,11 +12,13 @@ from manusfs.context.ledger import Ledger, Sightings
 from manusfs.context.tokens import Meter, estimate, estimate_blocks, estimate_part
 from manusfs.context.turns import Piece, Setup, Turn
 from manusfs.messages import Usage
+from manusfs.messages.sendable import Given, as_blocks, given, said
 from manusfs.records import Event, TextPart, canonical
 
 __all__ = ["Exchange", "Window", "estimate_setup", "fold"]
 
 _PER_TOOL = 10
+_CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,8 @@ class Window:
     """Compactions since then that asked no model."""
     asked: bool = False
     """True once the model was asked, in this epoch, to write down what it needs before a compaction."""
+    _ids: set[str] = field(default_factory=set, repr=False)
+    """Of all calls of the epoch, as they are sent."""
     _items: dict[Key, Item] = field(default_factory=dict, repr=False)
     """Each in its present form."""
     _keys: list[Key] = field(default_factory=list, repr=False)
@@ -99,6 +103,11 @@ class Window:
     def open_calls(self) -> tuple[str, ...]:
         """Calls of the last turn that have no result yet."""
         return self.turns[-1].open_calls if self.turns else ()
+
+    @property
+    def waiting(self) -> frozenset[str]:
+        """Server calls of a paused turn, whose results the next reply may bring."""
+        return self.turns[-1].waiting if self.turns else frozenset()
 
     @property
     def paused(self) -> bool:
@@ -160,6 +169,7 @@ class Window:
             seen=self.seen.copy(),
             events=dict(self.events),
             compactions=dict(self.compactions),
+            _ids=set(self._ids),
             _items=dict(self._items),
             _keys=list(self._keys),
             _starts=list(self._starts),
@@ -187,6 +197,7 @@ class Window:
         self.setup = Setup.of(data)
         self.opening = tuple(map(Section.of, data["opening"]))
         self.turns = [Turn(event.seq)]
+        self._ids = set()
         self.meter = self.meter.opened(estimate_setup(self.setup) + sum(estimate_part(s.part) for s in self.opening))
         self.epoch_tokens = self.meter.tokens
         self.asked = False
@@ -197,15 +208,21 @@ class Window:
             self._add(event)
 
     def _on_message(self, event: Event) -> None:
+        event = replace(event, data={**event.data, "content": as_blocks(event.data["content"])})
         data = event.data
         if data["role"] == "assistant":
             self.turn += 1
             self._starts.append(len(self._keys))
-            calls = [block["id"] for block in data["content"] if block.get("type") == "tool_use"]
-            self.turns.append(Turn(event.seq, tuple(data["content"]), {call: [] for call in calls}))
+            known = said(data["content"], self._ids, str(event.seq), waiting=self.waiting)
+            calls = [block["id"] for block in known.content if block["type"] in _CALLS]
+            self._ids.update(calls)
+            results: dict[str, list[Piece]] = {
+                block["id"]: [] for block in known.content if block["type"] == "tool_use"
+            }
+            self.turns.append(Turn(event.seq, known.content, results, names=known.names))
             self.meter = self.meter.replied(self._add(event))
-        else:
-            self._grow(event, Piece(event.seq, blocks=tuple(data["content"])))
+        elif self.turns:
+            self._given(event, given(data["content"]))
 
     def _on_observation(self, event: Event) -> None:
         self.seen.see(event.data)
@@ -270,15 +287,34 @@ class Window:
         notice = data.get("notice") or ""
         piece = Piece(event.seq, ({"type": "text", "text": notice},) if notice else (), sent(data))
         call = data.get("call") or ""
-        if not call:
+        if not call and not (self.turns and call in self.turns[-1].names):
             self._grow(event, piece)
             return
         cost = self._add(event)
-        if self.turns and call in self.turns[-1].results:
-            self.turns[-1].results[call].append(piece)
-            if data.get("is_error"):
-                self.turns[-1].failed.add(call)
+        if self._answer(call, piece, failed=bool(data.get("is_error"))):
             self.meter = self.meter.grown(cost + _PER_TOOL)
+
+    def _given(self, event: Event, message: Given) -> None:
+        """Put a user's message behind the last turn; results that stood in it answer their calls."""
+        cost = self._add(event)
+        answers = [
+            self._answer(id, Piece(event.seq, blocks=blocks, place=place), failed)
+            for place, (id, blocks, failed) in enumerate(message.results, 1)
+        ]
+        if message.content:
+            self.turns[-1].extras.append(Piece(event.seq, blocks=message.content))
+        if message.content or any(answers):
+            self.meter = self.meter.grown(cost)
+
+    def _answer(self, call: str, piece: Piece, failed: bool) -> bool:
+        """Add to the result of a call of the last turn; return False when it made no such call."""
+        turn = self.turns[-1] if self.turns else None
+        if turn is None or (id := turn.call(call)) not in turn.results:
+            return False
+        turn.results[id].append(piece)
+        if failed:
+            turn.failed.add(id)
+        return True
 
     def _grow(self, event: Event, piece: Piece) -> None:
         # What comes before the first epoch is shown by its opening, and has its place in the transcript there.

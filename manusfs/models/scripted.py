@@ -70,7 +70,7 @@ class ScriptedModel:
     def _completed(self, request: Request, reply: Reply) -> Reply:
         mark = sha256_hex(canonical([len(request.messages), request.messages[-1:]]).encode("utf-8"))[:16]
         content = tuple(
-            {"type": "tool_use", "id": f"toolu_{mark}_{place}", **block} if block["type"] == "tool_use" else block
+            {"type": "tool_use", "id": f"toolu_{mark}_{place}", **block} if block.get("type") == "tool_use" else block
             for place, block in enumerate(reply.content)
         )
         return replace(
@@ -89,7 +89,7 @@ def estimated_usage(request: Request, content: Sequence[Block]) -> Usage:
 
 def _as_reply(said: Sequence[Block] | str) -> Reply:
     content = ({"type": "text", "text": said},) if isinstance(said, str) else tuple(said)
-    calls = any(block["type"] == "tool_use" for block in content)
+    calls = any(block.get("type") == "tool_use" for block in content)
     return Reply(content, "tool_use" if calls else "end_turn")
 
 

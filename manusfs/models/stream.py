@@ -117,7 +117,7 @@ def tell(reply: Reply, on_delta: Callable[[Delta], None] | None) -> None:
     if on_delta is None:
         return
     for block in reply.content:
-        if block["type"] == "tool_use":
+        if block.get("type") == "tool_use":
             on_delta(Delta("tool", block["name"]))
         elif (delta := _piece(block["type"], block.get(block["type"], ""))) is not None:
             on_delta(delta)
