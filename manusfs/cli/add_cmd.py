@@ -55,7 +55,8 @@ def _tell(context: click.Context, added: Any, as_json: bool) -> int:
         say(f"Error: {added.source}: {added.error}" + (f" (kept as {added.ref})" if added.ref else ""))
     else:
         title = line(added.title or added.source, 70)
-        data(f"{added.ref}  {added.status:<8} {human_bytes(added.bytes):>9}  {title}")
+        told = f"  [no text: {line(added.note, 120)}]" if added.note else ""
+        data(f"{added.ref}  {added.status:<8} {human_bytes(added.bytes):>9}  {title}{told}")
     return 1 if added.error else 0
 
 
