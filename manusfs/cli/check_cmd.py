@@ -39,7 +39,7 @@ def cite(context: click.Context, report: str, fix: bool, as_json: bool) -> None:
                 root.write_atomic(report, text.encode("utf-8"))
             talk(context, f"{count} spans set right")
         checked = citations.check(text, workspace.resolver)
-    for citation in checked.citations:
+    for citation in checked.all:
         if as_json:
             emit(citation.to_json())
         else:
@@ -48,7 +48,8 @@ def cite(context: click.Context, report: str, fix: bool, as_json: bool) -> None:
                 + (f"  {citation.message}" if citation.message else "")
             )
     if as_json:
-        emit({"total": checked.total, "verified": checked.verified, "uncited": list(checked.uncited)})
+        totals = {"total": checked.total, "verified": checked.verified, "normalised": checked.normalised}
+        emit({**totals, "uncited": list(checked.uncited)})
     else:
         data(f"{checked.verified} of {checked.total} citations stand word for word in their span")
         for claim in checked.uncited:
@@ -63,6 +64,8 @@ def cite(context: click.Context, report: str, fix: bool, as_json: bool) -> None:
 @click.option(
     "--json", "as_json", is_flag=True, help="One object: observations, bytes, refs, damaged, lost, orphans, ok."
 )
+        for state in dict.fromkeys(citation.state for citation in checked.all if citation.state != "exact"):
+            data(f"{state}: {citations.STATES[state]}")
 @click.pass_context
 def verify(context: click.Context, repair: bool, as_json: bool) -> None:
     """Check every stored byte and every ref.

@@ -12,11 +12,12 @@ from manusfs.memory.footnotes import Footnote, footnotes, format_footnote, uncit
 from manusfs.memory.reading import decoded
 from manusfs.records import ObsRef, Ref, Span, escape, parse_ref
 
-__all__ = ["Citation", "CitationReport", "check", "fix", "format_footnote"]
+__all__ = ["STATES", "Citation", "CitationReport", "check", "fix", "format_footnote"]
 
-CitationState = Literal["exact", "normalised", "elsewhere", "absent", "unresolved"]
+CitationState = Literal["exact", "normalised", "elsewhere", "absent", "unresolved", "undefined"]
 
 _QUOTES = "\"'“”„‟‘’‚‛«»‹›′″"
+_DANGLING = "used, but no footnote defines it"
 _DASHES = "-‐‑‒–—―−"
 _TOKENS = re.compile(rf"(\s+|[{_QUOTES}]|[{_DASHES}]|…|\.\.\.)")
 
@@ -42,7 +43,7 @@ class Citation:
     ref: str
     state: CitationState
     line: int
-    """Of the report, from 1."""
+    """Of the report, from 1; 0 for a mark without a footnote."""
     right_ref: str = ""
     """Where the quote stands, when that is not where the footnote says."""
     message: str = ""
@@ -58,6 +59,17 @@ class Citation:
         """Return the object that `cite --json` prints."""
         names = ("label", "quote", "ref", "state", "line", "right_ref", "message", "read")
         return {name: getattr(self, name) for name in names}
+
+
+# Words for people: what each state means.
+STATES: dict[CitationState, str] = {
+    "exact": "the quote stands in its span, byte for byte",
+    "normalised": "it stands there word for word, with other white space, quotation marks or dashes",
+    "elsewhere": "it stands in the source, but not in its span: `manusfs cite REPORT --fix` sets the span right",
+    "absent": "it does not stand in the source",
+    "unresolved": "the footnote has no quote, or no ref that leads to stored bytes",
+    "undefined": "a mark in the text has no footnote",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +93,21 @@ class CitationReport:
         return sum(citation.verified for citation in self.citations)
 
     @property
+    def normalised(self) -> int:
+        """How many of the verified differ from their span in white space, quotation marks or dashes."""
+        return sum(citation.state == "normalised" for citation in self.citations)
+
+    @property
+    def all(self) -> tuple[Citation, ...]:
+        """All citations, the marks without a footnote last, as citations in the state "undefined"."""
+        dangling = (Citation(label, "", "", "undefined", 0, message=_DANGLING) for label in self.undefined)
+        return (*self.citations, *dangling)
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """One line for each citation that is wrong, points elsewhere, or was never read."""
         lines = [f"[^{c.label}] line {c.line}: {c.message}" for c in self.citations if c.message]
-        return (*lines, *(f"[^{label}]: used, but no footnote defines it" for label in self.undefined))
+        return (*lines, *(f"[^{label}]: {_DANGLING}" for label in self.undefined))
 
     @property
     def ok(self) -> bool:
@@ -96,7 +119,8 @@ class CitationReport:
         return {
             "total": self.total,
             "verified": self.verified,
-            "citations": [citation.to_json() for citation in self.citations],
+            "normalised": self.normalised,
+            "citations": [citation.to_json() for citation in self.all],
             "problems": list(self.problems),
             "uncited": list(self.uncited),
         }
@@ -148,13 +172,18 @@ def _citation(note: Footnote, resolver: Source, shown: dict[str, list[Span | Non
 
 def _compare(blank: Citation, quote: str, ref: Ref, resolver: Source) -> Citation:
     wanted, pattern = escape.body(quote), _pattern(escape.body(quote))
-    text = escape.body(decoded(resolver.data(ref)))
-    if wanted in text:
+    data = resolver.data(ref)
+    text = escape.body(decoded(data))
+    # A span that runs past the end is cut there when it is read, but whoever wrote it never saw such bytes.
+    span: Span | None = getattr(ref, "span", None)
+    past = span is not None and span.start + len(data) < span.end
+    if wanted in text and not past:
         return replace(blank, quote=quote, state="exact")
-    if pattern.search(text):
+    if pattern.search(text) and not past:
         return replace(blank, quote=quote, state="normalised")
+    where = f"{ref} ends past the end of its source" if past else f"the quote does not stand in {ref}"
     if not isinstance(ref, ObsRef):
-        return replace(blank, quote=quote, state="absent", message=f"the quote does not stand in {ref}")
+        return replace(blank, quote=quote, state="absent", message=where)
     for view in dict.fromkeys((ref.view, "text", "full")):
         place = ObsRef(ref.id, view)
         try:
@@ -165,7 +194,7 @@ def _compare(blank: Citation, quote: str, ref: Ref, resolver: Source) -> Citatio
             start = len(whole[: match.start()].encode("utf-8"))
             span = Span(start, start + len(match[0].encode("utf-8")))
             right = str(replace(place, span=span))
-            message = f"the quote does not stand in {ref}, but in {right}"
+            message = f"{where}; the quote stands in {right}" if past else f"{where}, but in {right}"
             return replace(blank, quote=quote, state="elsewhere", right_ref=right, message=message)
     return replace(blank, quote=quote, state="absent", message=f"the quote stands nowhere in obs:{ref.id}")
 

@@ -23,6 +23,12 @@ _CLOSING = '"”“»'
 _AFTER_QUOTE = re.compile(r"\s*(?:[—–-]|,|$|\(|obs:|msg:)")
 _FENCE = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+# Sections that say what was not found make no claim that a source could support.
+_NO_CLAIMS = re.compile(
+    r"#{1,6}\s+(?:no support found|nothing found|not found|could not be read|not answered|open questions)\W*\Z",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"(#{1,6})\s")
 _LIST_ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+")
 _SENTENCE = re.compile(
     r".+?(?:(?<!\b[A-Z])[.!?][\"”’')\]*_]*(?:\s*\[\^[^\]\s]{1,64}\])*(?=\s)|[。！？][”’」』）]*(?:\s*\[\^[^\]\s]{1,64}\])*|$)"
@@ -74,19 +80,26 @@ def used_labels(report: str) -> tuple[str, ...]:
 def uncited_claims(report: str) -> tuple[str, ...]:
     """Return the sentences and list items of `report` that carry no footnote mark.
 
-    Headings, quotations, tables, code, questions, lead-ins that end in a colon and very short sentences are no claims.
+    Headings, quotations, tables, code, questions, lead-ins that end in a colon and very short sentences are no claims;
+    nor is what stands below a heading such as "No support found".
     """
     return tuple(claim for claim in _claims(report) if not _MARK.search(claim) and _is_claim(claim))
 
 
 def _claims(report: str) -> Iterator[str]:
     paragraph: list[str] = []
+    silent = 0
     for line in [*_DEFINITION.sub("", _blanked(report)).split("\n"), ""]:
         begins_item = bool(_LIST_ITEM.match(line))
         ends = not line.strip() or begins_item or line.lstrip().startswith(("#", ">", "|", "---", "***", "==="))
         if ends and paragraph:
             yield from _units(" ".join(paragraph))
             paragraph = []
+        if heading := _HEADING.match(line.lstrip()):
+            level = len(heading[1])
+            silent = level if _NO_CLAIMS.match(line.strip()) else 0 if level <= silent else silent
+        if silent:
+            continue
         if begins_item or not ends:
             paragraph.append(line.strip())
 

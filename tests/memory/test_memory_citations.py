@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from manusfs.errors import NotFound
-from manusfs.memory.citations import check, fix, format_footnote
+from manusfs.memory.citations import STATES, check, fix, format_footnote
 from manusfs.memory.footnotes import uncited_claims
 from manusfs.records import MsgRef, ObsRef, Ref, Span, escape
 
@@ -190,3 +190,34 @@ def test_a_footnote_that_we_write_is_read_back(quote: str, title: str) -> None:
     (note,) = footnotes(f"Text.[^n]\n\n{line}\n")
     assert one_line(quote).strip() in note.quotes or len(note.quotes) == 8
     assert note.ref == f"obs:{ID}@0-10" and note.url == "https://example.org/a%20b?c=%3Cd%3E"
+
+
+def test_a_span_past_the_end_of_the_source_is_not_verified_and_can_be_set_right() -> None:
+    quote = "It was abolished on 3 May 2011."
+    right = span_of(quote)
+    total = len(PAGE.encode())
+    for end in (total + 1, 99_999):
+        made = check(report(quote, Span(right.start, end)), Stored())
+        assert (made.verified, made.citations[0].state) == (0, "elsewhere"), end
+        assert "ends past the end of its source" in made.problems[0]
+        fixed, count = fix(report(quote, Span(right.start, end)), Stored())
+        assert count == 1 and check(fixed, Stored()).ok and f"@{right}" in fixed
+    assert check(report(quote, Span(right.start, total)), Stored()).ok
+
+
+def test_a_mark_without_a_footnote_is_listed_with_the_others() -> None:
+    made = check(
+        report("It was abolished on 3 May 2011.", span_of("It was abolished on 3 May 2011."), "So.[^1][^9]"), Stored()
+    )
+    assert [(citation.label, citation.state) for citation in made.all] == [("1", "exact"), ("9", "undefined")]
+    assert made.total == len(made.all) == 2 and not made.ok
+    assert [one["state"] for one in made.to_json()["citations"]] == ["exact", "undefined"]
+    assert {citation.state for citation in made.all} <= STATES.keys()
+
+
+def test_what_found_no_support_is_no_claim_without_a_citation() -> None:
+    text = (
+        "# R\n\n## No support found\n\n* Who is the head roaster? — read in 3 sources; no passage holds: roaster.\n\n"
+        "### More\n\nNothing was said about the roof either.\n\n## Short answer\n\nThe dam is forty metres high.\n"
+    )
+    assert uncited_claims(text) == ("The dam is forty metres high.",)
