@@ -19,6 +19,11 @@ __all__ = ["cite", "index", "verify"]
 def cite(context: click.Context, report: str, fix: bool, as_json: bool) -> None:
     """Check a report's quotes against the stored bytes.
 
+    "exact" is byte for byte; "normalised" is word for word with other white space, quotation marks or dashes. Both are
+    verified. A span that ends past the end of its source is not.
+
+    REPORT is a path in the workspace, a path from here that leads there, or a name in reports/.
+
     \b
     Examples:
       manusfs cite reports/20261130-ab12-1.md
@@ -52,6 +57,8 @@ def cite(context: click.Context, report: str, fix: bool, as_json: bool) -> None:
         emit({**totals, "uncited": list(checked.uncited)})
     else:
         data(f"{checked.verified} of {checked.total} citations stand word for word in their span")
+        for state in dict.fromkeys(citation.state for citation in checked.all if citation.state != "exact"):
+            data(f"{state}: {citations.STATES[state]}")
         for claim in checked.uncited:
             data(f"no citation: {claim[:120]}")
     context.exit(0 if checked.ok else 12)
@@ -64,8 +71,6 @@ def cite(context: click.Context, report: str, fix: bool, as_json: bool) -> None:
 @click.option(
     "--json", "as_json", is_flag=True, help="One object: observations, bytes, refs, damaged, lost, orphans, ok."
 )
-        for state in dict.fromkeys(citation.state for citation in checked.all if citation.state != "exact"):
-            data(f"{state}: {citations.STATES[state]}")
 @click.pass_context
 def verify(context: click.Context, repair: bool, as_json: bool) -> None:
     """Check every stored byte and every ref.
