@@ -5,6 +5,7 @@ It shares no hashing with store/: a mistake there would be made twice and found 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from manusfs.errors import ManusfsError
+from manusfs.errors import ManusfsError, NotFound, StorageError
 from manusfs.memory.renderer import Renderer
 from manusfs.memory.verify_refs import broken_refs, own_refs
 from manusfs.records import Event, ObsRef, Part, TextPart, part_from_json
@@ -32,6 +33,7 @@ _ID = re.compile(r"-([0-9a-f]{12,64})\Z")
 _SEALED = re.compile(rb'(?s)(.*,)"crc":"([0-9a-f]{8})"\}\Z')
 _REPORT_REF = re.compile(r"obs:([0-9a-f]{12,64})")
 _SESSION_OF = re.compile(r"reports/(.+)-\d+\.md\Z")
+_OF_THE_PROCESS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 Progress = Callable[[str], None]
 
 
@@ -70,6 +72,8 @@ class _Findings:
     """Path of each sound observation."""
     broken: dict[str, str] = field(default_factory=dict)
     """Id of each damaged observation folder, by path."""
+    unread: set[str] = field(default_factory=set)
+    """Paths of those of them that the system would not let us read: they may be whole."""
     known: set[str] = field(default_factory=set)
     """Ids that transcripts name."""
     sessions: set[str] = field(default_factory=set)
@@ -152,7 +156,7 @@ def _observation(folder: Folder, path: str, id: str, found: _Findings) -> Iterat
     try:
         raw = folder.root.read(f"{path}/meta.json")
     except ManusfsError as error:
-        yield f"{path}/meta.json: {error}"
+        yield f"{path}/meta.json: {_unread(error, path, found)}"
         return
     found.bytes += len(raw)
     meta = _unsealed(raw.rstrip(b"\n"))
@@ -167,17 +171,18 @@ def _observation(folder: Folder, path: str, id: str, found: _Findings) -> Iterat
         if files["raw"]["sha256"] != meta["raw_sha256"]:
             yield f"{path}/meta.json: it contradicts itself"
         for file in {file["name"]: file for file in files.values()}.values():
-            yield from _file(folder, f"{path}/{file['name']}", file, found)
+            yield from _file(folder, path, file, found)
     except (KeyError, TypeError, AttributeError):
         yield f"{path}/meta.json: it is no description of an observation"
 
 
-def _file(folder: Folder, path: str, file: Mapping[str, Any], found: _Findings) -> Iterator[str]:
+def _file(folder: Folder, place: str, file: Mapping[str, Any], found: _Findings) -> Iterator[str]:
+    path = f"{place}/{file['name']}"
     whole, blocks, newlines, size = hashlib.sha256(), [], [], 0
     try:
         fd = folder.root.open_read(path)
     except ManusfsError as error:
-        yield f"{path}: {error}"
+        yield f"{path}: {_unread(error, place, found)}"
         return
     try:
         while block := _exactly(fd, _BLOCK):
@@ -186,6 +191,7 @@ def _file(folder: Folder, path: str, file: Mapping[str, Any], found: _Findings) 
             newlines.append(block.count(b"\n"))
             size += len(block)
     except OSError as error:
+        found.unread.add(place)
         yield f"{path}: {error.strerror}"
         return
     finally:
@@ -197,6 +203,20 @@ def _file(folder: Folder, path: str, file: Mapping[str, Any], found: _Findings) 
         yield f"{path}: its sha256 does not match"
     elif blocks != list(file["blocks"]) or newlines != list(file["newlines"]):
         yield f"{path}: the hashes or newline counts of its blocks do not match"
+
+
+def _unread(error: ManusfsError, place: str, found: _Findings) -> ManusfsError:
+    """Return `error`, which kept a file of `place` from being read.
+
+    Raises:
+        StorageError: it is of this process, not of the file: nothing that could be said of the workspace would be true.
+    """
+    if isinstance(error, StorageError):
+        cause = error.__cause__
+        if isinstance(cause, OSError) and cause.errno in _OF_THE_PROCESS:
+            raise error
+        found.unread.add(place)
+    return error
 
 
 def _exactly(fd: int, size: int) -> bytes:
@@ -222,8 +242,11 @@ def _transcript(folder: Folder, session: str, renderer: Renderer, found: _Findin
     path = f"sessions/{session}/transcript.jsonl"
     try:
         raw = folder.root.read(path)
-    except ManusfsError:
+    except NotFound:
         # A session that died before its first line has nothing that could be lost.
+        return
+    except ManusfsError as error:
+        found.damaged.append(f"msg:{session}:1 {path}: {_unread(error, path, found)}")
         return
     found.sessions.add(session)
     found.bytes += len(raw)
@@ -261,7 +284,7 @@ def _event(event: Mapping[str, Any], session: str, renderer: Renderer, found: _F
         try:
             renderer.text(part)
         except ManusfsError as error:
-            found.lost.append(f"{part.ref} in msg:{session}:{event['seq']}: {error}")
+            found.lost.append(f"{part.ref} in msg:{session}:{event['seq']}: {_unread(error, '', found)}")
 
 
 def _parts(kind: str, data: Mapping[str, Any]) -> Iterator[Part]:
@@ -288,6 +311,9 @@ def _report_refs(folder: Folder, path: str, found: _Findings) -> None:
 
 def _repaired(folder: Folder, found: _Findings, mend: Callable[[ObsRef], bool] | None) -> Iterator[str]:
     for path, id in found.broken.items():
+        if path in found.unread:
+            yield f"obs:{id} {path}: can't be read now, so it stays where it is"
+            continue
         if mend is not None:
             for view in _views(folder, path):
                 mend(ObsRef(id, view))
