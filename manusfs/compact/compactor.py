@@ -8,7 +8,7 @@ from typing import Any
 
 from manusfs.compact.draft import Fresh, Terms, attempt, check, descend, fixed_tokens, opened, tight, tokens_of
 from manusfs.compact.moves import AskFirst, Fold, Move, Summarise
-from manusfs.compact.policy import Budget, Policy
+from manusfs.compact.policy import Budget, Policy, pays
 from manusfs.compact.summary import Summariser, SummaryFailed, summarise
 from manusfs.context import Caps, Reader, Window
 from manusfs.errors import LimitReached, NotFound
@@ -29,12 +29,13 @@ _CARRIED = 300
 def due(window: Window, policy: Policy, budget: Budget) -> bool:
     """Return True if the window should be compacted before the next request.
 
-    That is at the policy's mark, and at the hard limit in any case. Right after an epoch began above its mark, it has
-    to grow by a quarter of the way to the limit first: the same attempt would free nothing.
+    That is at the policy's mark, or when the policy says that it pays, and at the hard limit in any case. Right after
+    an epoch began above its mark, it has to grow by a quarter of the way to the limit first: the same attempt would
+    free nothing.
     """
     if not window.turns or window.open_calls:
         return False
-    if window.tokens > budget.limit:
+    if window.tokens > budget.limit or pays(policy, window, budget):
         return True
     mark = policy.mark(budget)
     start = window.epoch_tokens

@@ -11,7 +11,7 @@ from manusfs.messages import Profile
 from manusfs.registry import Entry, Registry
 from manusfs.workspace.settings import Settings
 
-__all__ = ["Birth", "Budget", "Policy", "birth", "load_policy", "policy_names"]
+__all__ = ["Birth", "Budget", "Policy", "birth", "load_policy", "pays", "policy_names"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,21 @@ class Budget:
     """Kept for the reply and for the estimate's error."""
     idle_s: float = 0.0
     """Seconds since the model was asked last: after some minutes the provider's cache is gone."""
+    price_write: float = 1.25
+    """Of an input token that is written to the cache, in units of one that is not cached."""
+    price_read: float = 0.1
+    """Of one that is read from it."""
 
     @classmethod
     def of(cls, profile: Profile, max_tokens: int, idle_s: float = 0.0) -> Budget:
         """Return the budget for a model's window: the reserve is `max_tokens` and 5 % of the window."""
-        return cls(profile.window, max_tokens + profile.window // 20, idle_s)
+        reserve = max_tokens + profile.window // 20
+        if not profile.caches:
+            return cls(profile.window, reserve, idle_s, 1.0, 1.0)
+        if not (profile.price_input and profile.price_cache_read):
+            return cls(profile.window, reserve, idle_s)
+        write, read = profile.price_cache_write or profile.price_input, profile.price_cache_read
+        return cls(profile.window, reserve, idle_s, write / profile.price_input, read / profile.price_input)
 
     @property
     def limit(self) -> int:
@@ -53,8 +63,9 @@ class Birth:
 class Policy(Protocol):
     """Decides when to compact and what to fold. It looks and proposes; it writes nothing and reads no clock.
 
-    Two more methods are looked for: `of(settings)`, a class method, which makes it with its figures, and
-    `birth(budget)`, a `Birth`, for a policy with its own mind on how large new results may stand.
+    Three more methods are looked for: `of(settings)`, a class method, which makes it with its figures,
+    `birth(budget)`, a `Birth`, for a policy with its own mind on how large new results may stand, and
+    `pays(window, budget)`, True when an epoch should open below the mark.
     """
 
     name: str
@@ -72,6 +83,7 @@ _POLICIES = Registry(
     "policies",
     (
         Entry("manus", "manusfs.compact.manus:Manus"),
+        Entry("auto", "manusfs.compact.auto:Auto"),
         Entry("claude-code", "manusfs.compact.claude_code:ClaudeCode"),
         Entry("gemini-cli", "manusfs.compact.gemini_cli:GeminiCli"),
         Entry("openclaw", "manusfs.compact.openclaw:OpenClaw"),
@@ -97,6 +109,12 @@ def load_policy(name: str, settings: Settings | None = None) -> Policy:
     make = getattr(kind, "of", None)
     policy: Policy = make(settings) if make is not None and settings is not None else kind()
     return policy
+
+
+def pays(policy: Policy, window: Window, budget: Budget) -> bool:
+    """Return True if `policy` wants an epoch now, whatever its mark says."""
+    wants = getattr(policy, "pays", None)
+    return wants is not None and bool(wants(window, budget))
 
 
 def birth(policy: Policy, budget: Budget) -> Birth | None:

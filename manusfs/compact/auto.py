@@ -1,0 +1,116 @@
+"""The policy that folds when it pays: when a new epoch costs less than carrying on what could be folded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from manusfs.compact.moves import Fold, Move, span
+from manusfs.compact.policy import Birth, Budget
+from manusfs.context import Exchange, Item, Window, estimate_setup
+
+__all__ = ["Auto"]
+
+_LINE = 40
+"""Tokens of a ledger line."""
+_STATEMENT = 70
+"""Most tokens that a ledger keeps of the agent's own words in a turn."""
+_CALL = 180
+"""Most tokens by which a call is carried over; of a larger input, a file just written, only the head is."""
+_LARGE_CALL = 400
+_READ = 1_300
+"""Tokens of a read of 4,000 characters."""
+_STAYS = 5
+"""Turns for which what was read stays in the window."""
+_CACHE_S = 300.0
+"""Seconds after which a prefix that was not used is no longer cached."""
+_TELLING = 800
+"""Tokens of a result from which on it is as likely as any to be needed again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Auto:
+    """Opens an epoch when the prices of cached and written input say that it pays; see docs/compaction.md."""
+
+    name: str = "auto"
+    keep: int = 3
+    """Newest turns that may stay in full; how many do is part of the decision."""
+    rent: float = 1.0
+    """An epoch is not opened before what it would fold has cost this many times its price."""
+    hope: float = 0.25
+    """Turns that are expected to come for each that has been."""
+    again: float = 0.3
+    """Chance that a large folded result is read again."""
+    inline_chars: int = 4_000
+    """Results up to this size are shown whole: it is what one read would bring back."""
+    preview_chars: int = 600
+    """Of a larger result the stub shows this much."""
+
+    def mark(self, budget: Budget) -> int:
+        """Return the hard limit: size alone is no reason to fold."""
+        return budget.limit
+
+    def pays(self, window: Window, budget: Budget) -> bool:
+        """Return True if a new epoch costs less than going on, by what the turns so far let expect."""
+        return self._keep(window, budget) > 0
+
+    def plan(self, window: Window, budget: Budget) -> list[Move]:
+        """Return one fold of all turns before the cut into a ledger."""
+        keep = self._keep(window, budget) or self.keep
+        old = [exchange for exchange in window.exchanges() if 0 < exchange.turn <= window.turn - keep]
+        return [Fold((span(old[0].first, old[-1].last),), "ledger")] if old else []
+
+    def birth(self, budget: Budget) -> Birth:
+        """Return how large a new result may stand."""
+        return Birth(self.inline_chars, self.preview_chars)
+
+    def _keep(self, window: Window, budget: Budget) -> int:
+        """Return how many of the newest turns stay in the epoch that pays most, 0 if none pays."""
+        since = len(window.turns) - 1
+        if since < 1:
+            return 0
+        turns = [exchange for exchange in window.exchanges() if exchange.turn]
+        newest = turns[-self.keep :]
+        # What is cut of large inputs even where the turn is kept; of the last turn it would never be sent at all.
+        cut = [sum(map(_cut_off, exchange.items)) for exchange in newest]
+        unsent = sum(item.tokens for item in newest[-1].items) if newest else 0
+        fixed = estimate_setup(window.setup) + unsent
+        write, read = budget.price_write, budget.price_read
+        # What is no longer cached has to be written again, folded or not.
+        kept_up = 0.0 if budget.idle_s >= _CACHE_S else write - read
+        dropped = write if budget.idle_s >= _CACHE_S else read
+        saved = rent = risk = 0.0
+        best, found = 0.0, 0
+        for at, exchange in enumerate(turns[:-1]):
+            tokens = _saving(exchange)
+            saved += tokens
+            rent += tokens * min(window.turn - exchange.turn, since)
+            risk += _risk(exchange)
+            keep = len(turns) - 1 - at
+            if keep > self.keep:
+                continue
+            large = sum(cut[-keep:-1])
+            carried = max(0.0, window.tokens - fixed - saved - large)
+            price = kept_up * carried - dropped * (saved + large) - write * cut[-1]
+            price += self.again * risk * (read * (window.tokens - saved) + (write + _STAYS * read) * _READ)
+            gain = read * (saved + large + cut[-1]) * self.hope * window.turn - price
+            if read * (rent + large) >= self.rent * price and gain > best:
+                best, found = gain, keep
+        return found
+
+
+def _saving(exchange: Exchange) -> float:
+    """Return the tokens that a ledger frees of the turn."""
+    full = [item for item in exchange.items if item.form == "full" and not item.fixed]
+    lines = _LINE * sum(item.kind == "result" for item in full)
+    words = sum(min(item.tokens, _STATEMENT) for item in full if item.kind == "text")
+    return max(0.0, sum(item.tokens for item in full) - lines - words)
+
+
+def _risk(exchange: Exchange) -> float:
+    """Return how many large results that stand in full the turn has; a small one counts for its share."""
+    results = (item.tokens for item in exchange.items if item.form == "full" and item.kind == "result")
+    return sum(min(1.0, tokens / _TELLING) for tokens in results)
+
+
+def _cut_off(item: Item) -> int:
+    return item.tokens - _CALL if item.kind == "call" and item.form == "full" and item.tokens > _LARGE_CALL else 0
