@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-from manusfs.compact import Budget, Policy, compact, due
-from manusfs.context import Assembler, Window, estimate
+from manusfs.compact import Budget, Policy, ask, compact, due
+from manusfs.compact.summary import Summariser
+from manusfs.context import Assembler, Exchange, Window, estimate, estimate_part, ledger_lines
+from manusfs.context.carried import carried
+from manusfs.context.items import sent
 from manusfs.errors import LimitReached
 from manusfs.lab.baselines import Editor
+from manusfs.lab.bound import Sizes, Want
 from manusfs.lab.cost import Bill, Cache, Prices
 from manusfs.lab.measures import Measures
 from manusfs.lab.needs import Need
@@ -18,18 +22,26 @@ from manusfs.lab.reach import missing, span_to_read, where
 from manusfs.lab.recording import Step
 from manusfs.lab.stage import Arrived, Stage
 from manusfs.lab.view import Blocks, View
+from manusfs.lab.words import Sight, strings
+from manusfs.lab.writer import written
 from manusfs.memory import stubs
-from manusfs.messages import Block, Profile, Reply, Request, Usage
+from manusfs.messages import Block, Profile, Reply, Request
 from manusfs.records import Event, ObsRef, TextPart, escape, part_to_json
 from manusfs.session import Transcript
 
-__all__ = ["HEAD_TOKENS", "Contestant", "Terms", "blocks_of", "replay"]
+if TYPE_CHECKING:
+    from manusfs.memory import Taken
+
+__all__ = ["HEAD_TOKENS", "Contestant", "Terms", "blocks_of", "replay", "sizes_of"]
 
 HEAD_TOKENS = 3_000
 """System and tools, at least: a record seldom has its tools."""
 _NAME = re.compile(r"[^A-Za-z0-9_-]")
 _OLD = 6
 _PAD = "tool "
+_SESSION = "20260101-lab0"
+_FRAME = 10
+_READ_FRAME = 110
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +51,8 @@ class Contestant:
     name: str
     policy: Policy | None = None
     editor: Callable[[], Editor] | None = None
+    limits: stubs.StubLimits | None = None
+    """How results are born; None: as intake made them, with the settings' limits."""
 
     @property
     def inline(self) -> bool:
@@ -54,6 +68,12 @@ class Terms:
     max_tokens: int = 8_000
     head_tokens: int = HEAD_TOKENS
     prices: Prices = field(default_factory=Prices)
+
+    @property
+    def budget(self) -> Budget:
+        """What a policy is told."""
+        reserve = Budget.of(Profile("recorded", self.window), self.max_tokens).reserve
+        return Budget(self.window, reserve, self.prices.turn_s, self.prices.write, self.prices.read)
 
 
 def blocks_of(stage: Stage) -> Blocks:
@@ -75,12 +95,20 @@ def replay(stage: Stage, contestant: Contestant, terms: Terms, blocks: Blocks) -
     return run.measures
 
 
+def sizes_of(stage: Stage, contestant: Contestant, terms: Terms, blocks: Blocks) -> Sizes:
+    """Return the run as the clairvoyant bound looks at it, results born as `contestant` has them."""
+    run = _Replay(stage, contestant, terms, blocks, _SESSION)
+    for at, step in enumerate(stage.recording.steps):
+        run.answer(at, step)
+    return run.sizes()
+
+
 class _Replay:
     def __init__(self, stage: Stage, contestant: Contestant, terms: Terms, blocks: Blocks, session: str) -> None:
         self.stage, self.contestant, self.terms = stage, contestant, terms
         self.measures = Measures(contestant.name)
         profile = Profile("recorded", terms.window, max_output=terms.max_tokens)
-        self.budget = Budget.of(profile, terms.max_tokens)
+        self.budget = terms.budget
         self.assembler = Assembler(stage.workspace.renderer, profile)
         self.editor = contestant.editor() if contestant.editor is not None else None
         setup = _setup(stage.recording.system, terms)
@@ -108,6 +136,10 @@ class _Replay:
             read.add(number)
             self._read_again(at, wanted[number], self.stage.arrived[number])
             self._look()
+        self.answer(at, step)
+
+    def answer(self, at: int, step: Step) -> None:
+        """Take in what the model said and what came of it."""
         self._record("message", _reply(at, step))
         for arrived in self.stage.of_step(at):
             self._result(arrived)
@@ -131,6 +163,38 @@ class _Replay:
             elif _block(event, block) == _block(self.events[seq - 1], block):
                 self.measures.back_bytes += size
 
+    def sizes(self) -> Sizes:
+        """Return the turns in each of their forms, and what each request needs of them."""
+        window, shown = self.window, self.view.blocks
+        turns = [exchange for exchange in window.exchanges() if exchange.turn]
+        full = [sum(item.tokens for item in turn.items) + _FRAME for turn in turns]
+        kept = [sum(map(estimate_part, carried(window, turn))) for turn in turns]
+        small = [estimate("\n".join(ledger_lines(window, [turn]))) + _users(turn) for turn in turns]
+        stands: dict[int, int] = {}
+        wants: list[Want] = []
+        for at, turn in enumerate(turns):
+            groups: dict[int, list[Need]] = {}
+            for need in self.stage.needs[at]:
+                groups.setdefault(need.observation, []).append(need)
+            for number, needs in groups.items():
+                until = min(stands.get(key, -1) for need in needs for key in need.keys)
+                arrived = self.stage.arrived[number]
+                span = span_to_read(needs, arrived)
+                piece = arrived.text.encode("utf-8")[span.start : span.end].decode("utf-8", "replace")
+                wants.append(Want(at, until, estimate(piece) + _READ_FRAME))
+            for text in self._texts(turn):
+                stands.update(dict.fromkeys(Sight.of(text).keys & shown.wanted, at))
+        task = sum(map(estimate_part, (section.part for section in window.opening)))
+        return Sizes(self.view.head_tokens, task, tuple(full), tuple(kept), tuple(small), tuple(wants))
+
+    def _texts(self, turn: Exchange) -> Iterator[str]:
+        for seq in dict.fromkeys(item.seq for item in turn.items):
+            data = self.events[seq - 1].data
+            for block in data.get("content", ()):
+                yield from (strings(block["input"]) if block["type"] == "tool_use" else [str(block.get("text", ""))])
+            for part in sent(data):
+                yield self.stage.workspace.renderer.text(part)
+
     def _look(self) -> None:
         """Compact if it is due, and look at the request that comes next."""
         policy = self.contestant.policy
@@ -146,7 +210,10 @@ class _Replay:
         self.measures.epochs, self.measures.invalid = self.view.breaks, self.view.invalid
 
     def _compact(self, policy: Policy) -> None:
-        steps = compact(self.window, policy, self.budget, self.stage.workspace.renderer)
+        if ask(self.window, policy, self.budget):
+            self._send()  # the turn in which notes are asked for; that they are written is not in the record
+        renderer = self.stage.workspace.renderer
+        steps = compact(self.window, policy, self.budget, renderer, summariser=Summariser("stand-in"))
         before = {item.key for item in self.window.items if item.form == "full"}
         try:
             request = next(steps)
@@ -162,12 +229,9 @@ class _Replay:
                 self.left.setdefault(item.key, self._size(item.key))
 
     def _summary(self, request: Request) -> Reply:
-        """Answer a request for a summary with no words: the compactor then goes on by itself."""
-        tokens = sum(
-            estimate(str(block.get("text", ""))) for message in request.messages for block in message["content"]
-        )
-        self.measures.summaries += Bill(uncached=tokens)
-        return Reply((), "end_turn", Usage(tokens))
+        reply = written(request)
+        self.measures.summaries += Bill(uncached=reply.usage.input_tokens, output=reply.usage.output_tokens)
+        return reply
 
     def _count(self, need: Need) -> None:
         place = where(need, self.view, self.stage, refs=self.editor is None)
@@ -206,8 +270,15 @@ class _Replay:
             data = {"call": call, "parts": parts, "is_error": arrived.is_error, "wrote": [], "reads": []}
             self._record("shown", data)
         else:
-            event = self.stage.workspace.intake.event(arrived.taken, call)
+            event = self.stage.workspace.intake.event(self._born(arrived.taken), call)
             self._record("observation", {**event.data, "is_error": arrived.is_error})
+
+    def _born(self, taken: Taken) -> Taken:
+        if self.contestant.limits is None:
+            return taken
+        store, id = self.stage.workspace.observations, taken.meta.id
+        part, text = stubs.born(taken.meta, lambda span: store.read(id, "text", span), limits=self.contestant.limits)
+        return replace(taken, part=part, text=text)
 
     def _record(self, kind: Any, data: dict[str, Any]) -> None:
         event = Event(kind, data, len(self.events) + 1)
@@ -219,6 +290,10 @@ class _Replay:
         if event.kind == "observation":
             return len(next(one for one in self.stage.arrived if one.id == event.data["id"]).text.encode("utf-8"))
         return len(_block(event, key[1]).encode("utf-8"))
+
+
+def _users(turn: Exchange) -> int:
+    return sum(item.tokens for item in turn.items if item.fixed)
 
 
 def _setup(system: str, terms: Terms) -> dict[str, Any]:
