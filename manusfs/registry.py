@@ -32,6 +32,10 @@ class Registry:
         """Return the names of our own entries, in the order in which they were listed."""
         return tuple(self._entries)
 
+    def knows(self, name: str) -> bool:
+        """Return True if there is an entry called `name`, here or among the installed entry points."""
+        return name in self._entries or any(point.name == name for point in entry_points(group=f"manusfs.{self.kind}"))
+
     def load(self, name: str) -> Any:
         """Return the object called `name`, importing its module now.
 
@@ -57,4 +61,5 @@ class Registry:
         for point in entry_points(group=f"manusfs.{self.kind}"):
             if point.name == name:
                 return point.load()
-        raise UsageError(f"no {self.kind} is called {name!r}", hint=f"known: {', '.join(self._entries)}")
+        kind = self.kind.replace("_", " ")
+        raise UsageError(f"{name!r} is none of the {kind}", hint=f"known: {', '.join(self._entries)}")

@@ -11,16 +11,20 @@ from typing import Any, Literal
 
 from manusfs.errors import ConfigError, StorageError
 from manusfs.records import canonical, sha256_hex
-from manusfs.workspace.settings import OWNER_ONLY
+from manusfs.workspace.settings import OWNER_ONLY, PINNED
 
 __all__ = ["State", "Trust", "settings_pin"]
 
 State = Literal["own", "trusted", "changed", "stranger"]
 
 
-def settings_pin(table: Mapping[str, Any]) -> str:
-    """Return the hash of what only an owner may set in a workspace's settings `table`; empty when it sets none."""
-    guarded = {name: value for name, value in table.items() if name in OWNER_ONLY}
+def settings_pin(table: Mapping[str, Any], *, own: bool = False) -> str:
+    """Return the hash of what waits for approval in a workspace's settings `table`; empty when it sets none of that.
+
+    In the user's `own` folder that is less: the model may be edited there as one likes.
+    """
+    names = PINNED if own else OWNER_ONLY
+    guarded = {name: value for name, value in table.items() if name in names}
     return sha256_hex(canonical(guarded).encode("utf-8")) if guarded else ""
 
 
@@ -34,8 +38,8 @@ class Trust:
 
     file: Path
 
-    def state(self, folder: Path, pin: str) -> State:
-        """Return what `folder` is to this user; `pin` is `settings_pin` of its settings as they are now.
+    def state(self, folder: Path, table: Mapping[str, Any]) -> State:
+        """Return what `folder` is to this user; `table` has its settings as they are now.
 
         "own" and "trusted" folders may use all their settings. "changed" was either, and what was pinned is no longer
         what stands there.
@@ -43,23 +47,30 @@ class Trust:
         entry = self._table().get(str(folder.resolve()))
         if entry is None:
             return "stranger"
+        pin = settings_pin(table, own=entry["own"])
         if pin and entry["pin"] != pin:
             return "changed"
         return "own" if entry["own"] else "trusted"
 
-    def is_own(self, folder: Path) -> bool:
+    def is_known(self, folder: Path) -> bool:
         """Return True if `init` made the folder here or the user trusted it: its AGENTS.md counts as instructions."""
         return str(folder.resolve()) in self._table()
 
-    def pin(self, folder: Path, pin: str, *, own: bool = False) -> None:
-        """Record that the user approves what `pin` stands for in `folder`.
+    def is_own(self, folder: Path) -> bool:
+        """Return True if `init`, `run` or `demo` made the folder here."""
+        entry = self._table().get(str(folder.resolve()))
+        return entry is not None and bool(entry["own"])
+
+    def pin(self, folder: Path, settings: Mapping[str, Any], *, own: bool = False) -> None:
+        """Record that the user approves `settings`, those that the file in `folder` holds now.
 
         Raises:
             StorageError: the user's configuration can't be written.
         """
         table = self._table()
         key = str(folder.resolve())
-        table[key] = {"own": own or table.get(key, {}).get("own", False), "pin": pin}
+        mine = own or bool(table.get(key, {}).get("own", False))
+        table[key] = {"own": mine, "pin": settings_pin(settings, own=mine)}
         self._write(json.dumps(table, indent=1, sort_keys=True).encode("utf-8"))
 
     def _table(self) -> dict[str, dict[str, Any]]:

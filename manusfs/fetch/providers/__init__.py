@@ -6,7 +6,7 @@ from manusfs.errors import UsageError
 from manusfs.fetch.providers.base import Provider, ProviderOptions, SearchAnswer, SearchHit
 from manusfs.registry import Entry, Registry
 
-__all__ = ["NAMES", "Provider", "ProviderOptions", "SearchAnswer", "SearchHit", "load"]
+__all__ = ["NAMES", "Provider", "ProviderOptions", "SearchAnswer", "SearchHit", "is_known", "load"]
 
 _REGISTRY = Registry(
     "search_providers",
@@ -20,6 +20,11 @@ _REGISTRY = Registry(
 
 NAMES = _REGISTRY.names()
 """The providers that ship with the package."""
+
+
+def is_known(name: str) -> bool:
+    """Return True if there is a provider called `name`."""
+    return _REGISTRY.knows(name)
 
 
 def load(name: str, options: ProviderOptions) -> Provider:
