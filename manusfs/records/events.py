@@ -10,6 +10,7 @@ __all__ = ["KINDS", "Event", "EventKind"]
 # What each holds, member by member and with examples: docs/format.md.
 EventKind = Literal[
     "session",  # {session, format, purpose: run|intake|child, parent, version, title}
+    "flags",  # {flags: {setting: value}, seal}: what the user gave for this session alone
     "epoch",  # {n, because, system, tools, model, options, profile, credential, version, opening: [part]}
     "message",  # {role, content: [block], ...}: user text as sent; an assistant turn exactly as received
     "observation",  # {call, id, order, source, status, part, is_error}: what the model saw of a new observation

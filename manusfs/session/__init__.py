@@ -1,7 +1,7 @@
 """Transcripts: what happened in each session, line by line, and the list of sessions."""
 
 from manusfs.session.lines import Damage
-from manusfs.session.listing import SessionInfo, read_event, sessions
+from manusfs.session.listing import SessionInfo, complete_name, read_event, sessions
 from manusfs.session.transcript import Transcript
 
-__all__ = ["Damage", "SessionInfo", "Transcript", "read_event", "sessions"]
+__all__ = ["Damage", "SessionInfo", "Transcript", "complete_name", "read_event", "sessions"]

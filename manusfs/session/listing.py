@@ -14,7 +14,7 @@ from manusfs.session.lines import scan
 from manusfs.session.names import FILE, PLACE, check_name, is_name
 from manusfs.workspace import Folder, read_span
 
-__all__ = ["SessionInfo", "read_event", "sessions"]
+__all__ = ["SessionInfo", "complete_name", "read_event", "sessions"]
 
 _HEAD_BYTES = 64 * 1024
 _TAIL_BYTES = 16 * 1024
@@ -48,6 +48,22 @@ def sessions(folder: Folder) -> list[SessionInfo]:
         if entry.is_dir and is_name(entry.name) and (info := _info(folder, entry.name)) is not None
     ]
     return sorted(found, key=lambda info: (info.created or _day(info.session), info.session))
+
+
+def complete_name(folder: Folder, text: str) -> str:
+    """Return the session that `text` names: whole, or by its beginning or its last digits where only one has them.
+
+    Raises:
+        NotFound: no session, or several.
+    """
+    root = folder.root
+    names = sorted(e.name for e in root.listdir(PLACE) if e.is_dir and is_name(e.name)) if root.is_dir(PLACE) else []
+    found = [name for name in names if len(text) >= 3 and (name.startswith(text) or name.endswith(text))]
+    if text in names or len(found) == 1:
+        return text if text in names else found[0]
+    if found:
+        raise NotFound(f"{text!r} can be several sessions: {', '.join(found[:8])}", hint="give more of the name")
+    raise NotFound(f"no session {text[:80]!r}", hint="`manusfs ls sessions` lists them")
 
 
 def _day(session: str) -> str:
