@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from manusfs.agent import resume as resuming
 from manusfs.agent.begin import begin, tell_user_message
@@ -20,7 +21,7 @@ from manusfs.agent.opening import instructions
 from manusfs.agent.recite import Recital, todo_text
 from manusfs.agent.report import Header, write_report
 from manusfs.agent.result import Citations, Result
-from manusfs.agent.running import Running
+from manusfs.agent.running import Running, last_asked
 from manusfs.agent.setup import check_window, is_same, toolbox
 from manusfs.agent.sources import Given, GivenSource, given
 from manusfs.agent.standing import Standing
@@ -46,6 +47,10 @@ class Access:
     """Fingerprint of the model's key: a session that was made with another goes on without its old thinking."""
     trusted: bool = True
     """False for a folder that comes from someone else: its AGENTS.md and plan are then data, not instructions."""
+    summary_model: Model | None = None
+    """Who writes summaries; None: what the settings say."""
+    remember: Callable[[str], Mapping[str, Any]] | None = None
+    """Gives the `flags` event of a session, by its name: what a later resume is to go on with; empty for none."""
 
 
 class Agent:
@@ -59,15 +64,19 @@ class Agent:
         on_event: OnEvent | None = None,
         stop: Stop | None = None,
         access: Access | None = None,
+        key: str = "",
     ) -> None:
         """Take a workspace, open or by its path, and a model, ready or by its name; empty is what the settings say.
 
-        `on_event` is told what happens. `stop` is looked at between steps: once set, the run ends, resumable.
+        `key` is the model's API key; it stands for `Access(keys={"anthropic": key})`. No key is read from the
+        environment here: Agent(workspace, "claude-sonnet-5-5", key=os.environ["ANTHROPIC_API_KEY"]). `on_event` is told
+        what happens. `stop` is looked at between steps: once set, the run ends, resumable.
         """
         self.settings = settings or (workspace.settings if isinstance(workspace, Workspace) else Settings())
         self.workspace = workspace if isinstance(workspace, Workspace) else Workspace.open(workspace, self.settings)
         self._opened = not isinstance(workspace, Workspace)
-        self.access = access or Access()
+        access = access or Access()
+        self.access = replace(access, keys={**access.keys, "anthropic": key}) if key else access
         self.model = self._model(model or self.settings.model or "offline") if isinstance(model, str) else model
         self._on_event = on_event
         self._stop = stop or threading.Event()
@@ -89,6 +98,7 @@ class Agent:
             self._running(transcript) as run,
         ):
             self._tell_start(run, resumed=False)
+            self._remember(run)
             begin(run, task, brought)
             return self._finish(run, loop(run), task)
 
@@ -115,6 +125,7 @@ class Agent:
                         f"session {transcript.session} ended before its task was written down",
                         hint=f'give the task again: manusfs resume {transcript.session} "…"',
                     )
+                self._remember(run)
                 begin(run, message or "", Given())
                 return self._finish(run, loop(run), message or "")
             ended = self._go_on(run, message or "")
@@ -135,6 +146,7 @@ class Agent:
                     hint=f'give it something to do: manusfs resume {run.session} "…"',
                 )
             return Ended("end_turn", answer)
+        self._remember(run)
         events = resuming.closing(run.transcript.events)
         if events:
             run.tell("warning", f"{len(events)} calls were open when the session stopped; they are not run again")
@@ -196,6 +208,8 @@ class Agent:
             standing=standing,
             fetch=self.workspace.fetch,
             search_web=search,
+            summary_model=self._summary_model(),
+            asked_at=last_asked(events),
             call_ids=resuming.call_ids(events),
             saved_tokens=resuming.saved_tokens(events),
         )
@@ -244,6 +258,26 @@ class Agent:
             return offline
         key = self.access.keys.get("anthropic", "")
         return models.load(name, key=key, base_url=self.settings.base_url, window=self.settings.window)
+
+    def _remember(self, run: Running) -> None:
+        """Write down what was given for this session alone."""
+        flags = self.access.remember(run.session) if self.access.remember is not None else {}
+        if flags:
+            run.record([Event("flags", dict(flags))])
+
+    def _summary_model(self) -> Model | None:
+        """Return who writes summaries, None where nobody does: the offline model can only quote."""
+        from manusfs import models
+
+        name, model = self.settings.summary_model, self.access.summary_model
+        if model is None and name not in ("", "offline", self.model.profile.name):
+            key = self.access.keys.get("anthropic", "")
+            model = models.load(name, key=key, base_url=self.settings.base_url)
+        elif model is None and name != "offline":
+            model = self.model
+        if model is None or model.profile.name == "offline" or not self.settings.summary_tokens:
+            return None
+        return model
 
     def _latest(self) -> str:
         found = [info.session for info in sessions(self.workspace.folder) if info.purpose == "run"]

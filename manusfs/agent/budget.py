@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from manusfs.memory import stubs
-from manusfs.records import Event, MsgRef, ObsRef, TextPart, part_from_json, part_to_json
+from manusfs.records import Event, MsgRef, ObsRef, Part, TextPart, ViewPart, part_from_json, part_to_json
 from manusfs.records.tokens import estimate
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ __all__ = ["Offer", "fit"]
 
 _FRAME_TOKENS = 12
 """What the result block costs round its text."""
+_FEW_CHARS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class Offer:
     """One line for people."""
     details: dict[str, Any] = field(default_factory=dict)
     taken: Taken | None = None
+    chars: int = 0
+    """What it takes in characters."""
     smaller: tuple[Event, int] | None = None
     """The event of the smallest form of a new observation, and its tokens."""
 
@@ -53,7 +56,8 @@ class Offer:
         }
         tokens = estimate(taken.notice) + estimate(taken.text) + _FRAME_TOKENS
         less = estimate(taken.notice) + estimate(text) + _FRAME_TOKENS
-        offer = cls(intake.event(taken, call), tokens, taken.meta.title or taken.meta.source.key, details, taken)
+        caption, chars = taken.meta.title or taken.meta.source.key, len(taken.notice) + len(taken.text)
+        offer = cls(intake.event(taken, call), tokens, caption, details, taken, chars)
         return replace(offer, smaller=(intake.event(small, call), less)) if less < tokens else offer
 
     @classmethod
@@ -66,7 +70,13 @@ class Offer:
         )
         first = _caption(texts[0]) if texts and texts[0] else " ".join(event.data["reads"])
         details = {"is_error": event.data["is_error"], "wrote": event.data["wrote"], "reads": event.data["reads"]}
-        return cls(event, tokens, first, details)
+        return cls(event, tokens, first, details, chars=sum(map(_chars, parts)))
+
+
+def _chars(part: Part) -> int:
+    if isinstance(part, TextPart):
+        return len(part.text)
+    return sum(map(len, part.spans)) if isinstance(part, ViewPart) else 0
 
 
 def _caption(text: str) -> str:
@@ -78,30 +88,35 @@ def _caption(text: str) -> str:
     if line == "<todo>":
         boxes = re.findall(r"^[-*] \[([ xX])\]", text, re.MULTILINE)
         return f"plan: {sum(box != ' ' for box in boxes)} of {len(boxes)} done"
+    hint = text.splitlines()[1:2]
+    if line.startswith("Error: ") and hint and hint[0].startswith("Try: "):
+        return f"{line} ({hint[0].removeprefix('Try: ')})"
     return line
 
 
-def fit(offers: Sequence[Offer], left: int, session: str, first_seq: int) -> list[Offer]:
+def fit(offers: Sequence[Offer], left: int, session: str, first_seq: int, chars: int = 0) -> list[Offer]:
     """Return `offers` so that together they cost at most `left` tokens, if that can be; the largest shrink first.
 
-    `first_seq` is the transcript number that the first event will get: what is not sent is kept whole under its
-    `msg:` ref.
+    With `chars` they take at most so many characters together, too (CC-18). One place cuts for both, and what it says
+    of a result counts the result as it came, so that no cut hides another. `first_seq` is the transcript number that
+    the first event will get: what is not sent is kept whole under its `msg:` ref.
     """
     fitted = list(offers)
-    total = sum(offer.tokens for offer in fitted)
     for at in sorted(range(len(fitted)), key=lambda i: -fitted[i].tokens):
-        if total <= left:
+        fits = sum(offer.tokens for offer in fitted) <= left
+        if fits and not (chars and sum(offer.chars for offer in fitted) > chars):
             break
-        smaller = _smaller(fitted[at], str(MsgRef(session, first_seq + at)), left)
-        total += smaller.tokens - fitted[at].tokens
-        fitted[at] = smaller
+        # A short one of many makes no room for characters.
+        if fits and fitted[at].chars <= _FEW_CHARS:
+            continue
+        fitted[at] = _smaller(fitted[at], str(MsgRef(session, first_seq + at)), left)
     return fitted
 
 
 def _smaller(offer: Offer, ref: str, left: int) -> Offer:
     if offer.smaller is not None:
         event, tokens = offer.smaller
-        return replace(offer, event=event, tokens=tokens, details={**offer.details, "folded": True})
+        return replace(offer, event=event, tokens=tokens, chars=0, details={**offer.details, "folded": True})
     if offer.taken is not None:
         return offer
     reads = offer.event.data["reads"]
@@ -114,4 +129,4 @@ def _smaller(offer: Offer, ref: str, left: int) -> Offer:
     if tokens >= offer.tokens:
         return offer
     event = replace(offer.event, data={**offer.event.data, "sent": [part_to_json(TextPart(text))]})
-    return replace(offer, event=event, tokens=tokens, details={**offer.details, "sent": False})
+    return replace(offer, event=event, tokens=tokens, chars=len(text), details={**offer.details, "sent": False})

@@ -13,6 +13,12 @@ __all__ = ["Limits", "Reached"]
 
 _WARN_AT = 0.8
 _STOPS = {"max_total_tokens": "max_tokens_total"}
+_FLAGS = {
+    "max_turns": "--max-turns",
+    "max_total_tokens": "--max-tokens-total",
+    "max_seconds": "--max-seconds",
+    "max_usd": "--budget",
+}
 # The stop reason "max_tokens" is the API's own, for one reply.
 
 
@@ -56,8 +62,8 @@ class Limits:
             if most and used >= most:
                 return Reached(
                     _STOPS.get(name, name),
-                    f"stopped at the limit of {_number(most)} {unit} ({name}); nothing is lost. "
-                    f"Go on with `manusfs resume`, or with a higher `{name}`",
+                    f"stopped at the limit of {_number(most)} {unit} (`{_FLAGS[name]}`, setting {name}); "
+                    "nothing is lost. `manusfs resume` goes on, with as much again",
                 )
         return None
 
@@ -85,4 +91,6 @@ class Limits:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.2f}" if value != int(value) else f"{int(value):,}"
+    if value == int(value):
+        return f"{int(value):,}"
+    return f"{value:,.2f}" if value >= 10 else f"{value:.4g}"

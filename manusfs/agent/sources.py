@@ -28,8 +28,10 @@ def given(sources: Iterable[GivenSource], root: Root, most: int) -> Given:
     """Return `sources` told apart; files of more than `most` bytes are refused.
 
     Raises:
-        NotFound, UsageError, Refused, StorageError: a source can't be read; nothing was stored yet.
+        NotFound, UsageError, Refused, StorageError: a source can't be read, or is no whole URL; nothing was stored yet.
     """
+    from manusfs.fetch.urls import checked
+
     bodies: list[Fetched] = []
     urls: list[str] = []
     for source in sources:
@@ -38,6 +40,7 @@ def given(sources: Iterable[GivenSource], root: Root, most: int) -> Given:
         elif isinstance(source, bytes):
             bodies.append(from_bytes(source))
         elif isinstance(source, str) and classify(source) == "url":
+            checked(source)
             urls.append(source.strip())
         else:
             bodies.append(read_file(str(source), root, most))
