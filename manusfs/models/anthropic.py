@@ -65,7 +65,7 @@ class AnthropicModel:
         if not key.strip() and self.base_url == OFFICIAL_URL:
             raise ConfigError(
                 f"model {name!r} needs an API key",
-                hint="set ANTHROPIC_API_KEY, or use `--model offline`, which needs neither key nor network",
+                hint="set ANTHROPIC_API_KEY (a program: Agent(…, key=…)), or use `--model offline`, which needs no key",
             )
         self.profile = profile or profile_of(name)
         if thinking is not None:
@@ -118,6 +118,21 @@ class AnthropicModel:
                 return None
             raise failed from error
         return Described(window=found.max_input_tokens or 0, max_output=found.max_tokens or 0)
+
+    def offered(self) -> tuple[str, ...] | None:
+        """Return the models that the server lists, its newest first; None when it has no such list.
+
+        Raises:
+            ModelError: the server can't be reached, or refuses the key.
+        """
+        try:
+            page = self._client().with_options(timeout=self._connection.connect_s).models.list(limit=100)
+            return tuple(str(model.id) for model in page.data or ())
+        except failures() as error:
+            failed, _ = model_error(error, self.base_url)
+            if failed.status in (400, 404, 405, 501):
+                return None
+            raise failed from error
 
     def close(self) -> None:
         """Close the connections."""

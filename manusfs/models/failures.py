@@ -23,8 +23,8 @@ _HINTS = {
     403: "the key may not use this model or feature: check the account, or choose another --model",
     404: "check --model and --base-url (`manusfs doctor` lists what the provider offers)",
     413: "the request is too large: compact the session or give fewer images",
-    429: "the provider limits this key's rate: wait, then `manusfs resume`",
-    529: "the provider is overloaded: wait, then `manusfs resume`",
+    429: "the provider limits this key's rate: wait a while",
+    529: "the provider is overloaded: wait a while",
 }
 
 
@@ -70,7 +70,7 @@ def model_error(error: Exception, url: str) -> tuple[ModelError, float | None]:
 
 
 def _connection_error(message: str, kind: str) -> ModelError:
-    hint = "check the network, --base-url, and that the server runs; then `manusfs resume`"
+    hint = "check the network, --base-url, and that the server runs"
     return ModelError(message, hint=hint, kind=kind, transient=True)
 
 

@@ -188,7 +188,7 @@ def test_a_wait_that_is_too_long_ends_the_run_with_what_to_do(server: MessagesSe
     with pytest.raises(ModelError) as caught:
         model.reply(request())
     assert (caught.value.status, caught.value.transient) == (429, True)
-    assert "resume" in caught.value.hint
+    assert "wait" in caught.value.hint
 
 
 def test_a_provider_that_says_do_not_retry_is_obeyed(server: MessagesServer, model: AnthropicModel) -> None:
