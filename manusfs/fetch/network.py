@@ -167,7 +167,7 @@ class GuardedBackend(httpcore.NetworkBackend):
             where = f"{host!r}" if host == refused[0] else f"{host!r} ({', '.join(refused[:3])})"
             raise AddressRefused(
                 f"{where} is no address of the public internet, so it is not fetched",
-                hint=f"if you trust it, add it to the setting `allow_hosts`: {_literal(host)}:{port}",
+                hint=f"if you trust it: --allow-host {_literal(host)}:{port}, or the setting `allow_hosts`",
             )
         return addresses
 

@@ -203,7 +203,7 @@ class Resolver:
         except ValueError as error:
             raise BadRef(f"not a URL: {url!r}", hint="give the whole address, with https://") from error
         if id is None:
-            raise NotFound(f"nothing is stored of {url!r}", hint="fetch it first: web_fetch(url), or `manusfs add URL`")
+            raise NotFound(f"nothing is stored of {url!r}", hint="fetch it first (`manusfs add URL`)")
         return ObsRef(id)
 
     def _open(self, ref: Ref) -> _Opened:
@@ -334,7 +334,7 @@ def _page(opened: _Opened, page: int) -> Span:
     if meta is None or not pages or not isinstance(opened.ref, ObsRef) or opened.ref.view != "text":
         raise UsageError(f"{opened.ref} has no pages", hint="read it by offset or by lines")
     if not 1 <= page <= pages:
-        raise UsageError(f"{opened.ref} has pages 1 to {pages}, not {page}", hint="pages count from 1")
+        raise UsageError(f"{opened.ref} has pages 1 to {pages}, not {page}", hint=f"its last page is {pages}")
     return meta.page_span(page)
 
 

@@ -96,7 +96,8 @@ def _read_outside(path: Path, most: int) -> bytes:
             f"no such file: {str(path)!r}", hint="check the path; a URL begins with http:// or https://"
         ) from error
     except (OSError, ValueError) as error:
-        raise StorageError(f"can't open {str(path)!r}: {getattr(error, 'strerror', None) or error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise StorageError(f"can't open {str(path)!r}: {why}", hint="check who may read it") from error
     try:
         status = os.fstat(fd)
         if stat.S_ISDIR(status.st_mode):
@@ -111,7 +112,7 @@ def _read_outside(path: Path, most: int) -> bytes:
             _check_size(size, most, path)
         return b"".join(pieces)
     except OSError as error:
-        raise StorageError(f"can't read {str(path)!r}: {error.strerror}") from error
+        raise StorageError(f"can't read {str(path)!r}: {error.strerror}", hint="copy it elsewhere first") from error
     finally:
         os.close(fd)
 

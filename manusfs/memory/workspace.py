@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from manusfs.errors import StorageError, UsageError
 from manusfs.store import Index, Observations
-from manusfs.workspace.folder import Folder
+from manusfs.workspace.folder import MARKER, Folder
 from manusfs.workspace.settings import Settings
 
 if TYPE_CHECKING:
@@ -103,6 +103,15 @@ class Workspace:
             ConfigError: there is one already.
         """
         return cls(Folder.create(path, fs), settings, told=told, doors=doors)
+
+    @classmethod
+    def at(cls, path: Path | str, settings: Settings | None = None) -> Self:
+        """Return the workspace at `path`, made if there is none: the usual way in for a program.
+
+        Raises:
+            NewerFormat, ConfigError: as they say.
+        """
+        return (cls.open if (Path(path) / MARKER).exists() else cls.create)(path, settings)
 
     # -- the parts, each made when it is first wanted
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from manusfs.errors import ConfigError, NewerFormat, NotFound, NoWorkspace, PathRefused
+from manusfs.errors import ConfigError, NewerFormat, NotFound, NoWorkspace, PathRefused, StorageError
 from manusfs.records import FORMAT
 from manusfs.workspace.fs import FileSystem, storage_error
 from manusfs.workspace.lost import set_aside
@@ -158,7 +158,8 @@ def _make_folder(path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise storage_error(error, "make the folder", str(path)) from error
+        told = storage_error(error, "make the folder", str(path))
+        raise StorageError(str(told), hint="choose a folder in which you may write") from error
 
 
 def _sync_name(root: Root) -> None:

@@ -54,7 +54,10 @@ def _tail(fd: int, name: str) -> str:
         base = str(Path(f"/proc/self/fd/{fd}").readlink()) if fd >= 0 else ""
     except OSError:
         base = ""
-    return "/".join(f"{base}/{name}".strip("/").split("/")[-4:]) or "file"
+    if not base:
+        return name or "file"
+    parts = f"{base}/{name}".strip("/").split("/")
+    return f"…/{'/'.join(parts[-4:])}" if len(parts) > 4 else f"/{'/'.join(parts)}"
 
 
 class FileSystem:
