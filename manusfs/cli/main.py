@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "cite": ("manusfs.cli.check_cmd:cite", "Check a report's quotes against the stored bytes."),
     "verify": ("manusfs.cli.check_cmd:verify", "Check every stored byte and every ref."),
     "index": ("manusfs.cli.check_cmd:index", "Make the index anew."),
+    "replay": ("manusfs.cli.replay_cmd:replay", "Replay recorded runs under each compaction policy and measure them."),
     "trust": ("manusfs.cli.workspace_cmd:trust", "Approve the settings of a folder that is not yours."),
     "config": ("manusfs.cli.workspace_cmd:config", "Print each setting and where it came from."),
     "doctor": ("manusfs.cli.doctor_cmd:doctor", "Check this installation."),
