@@ -11,13 +11,14 @@ import click
 
 from manusfs.cli.app import App
 from manusfs.cli.out import data, emit, human_bytes, line, on_terminal, say, talk
+from manusfs.cli.types import SourceText
 from manusfs.errors import UsageError
 
 __all__ = ["add"]
 
 
 @click.command()
-@click.argument("sources", nargs=-1, required=True)
+@click.argument("sources", nargs=-1, required=True, type=SourceText())
 @click.option("--allow-host", "allow_hosts", multiple=True, metavar="HOST", help="Reach HOST although not public.")
 @click.option("--json", "as_json", is_flag=True, help="One object a source: source, ref, status, error and more.")
 @click.pass_context

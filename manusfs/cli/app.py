@@ -11,16 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from manusfs.cli.named import typed, work_in
 from manusfs.cli.out import talk
-from manusfs.errors import StorageError
+from manusfs.errors import ConfigError, NoWorkspace, StorageError, UsageError
 from manusfs.workspace.settings import Effective, Settings, load, parse_toml
-from manusfs.workspace.trust import State, Trust, settings_pin
+from manusfs.workspace.trust import State, Trust
 
 if TYPE_CHECKING:
     from manusfs.memory import Workspace
     from manusfs.memory.workspace import Doors
 
 __all__ = ["App", "Keys"]
+
+
+_NO_SETTINGS = frozenset({"MANUSFS_WORKSPACE", "MANUSFS_CONFIG_DIR", "MANUSFS_DEBUG"})
+"""Variables of ours that are no settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +83,64 @@ class App:
         """
         from manusfs.workspace.folder import find
 
-        return find(Path.cwd(), explicit=self.explicit)
+        try:
+            return find(Path.cwd(), explicit=self.explicit)
+        except NoWorkspace as error:
+            if not self.explicit and (made := self.dated()):
+                command = self.context.command_path.partition(" ")[2] or "ls"
+                hint = f"manusfs -w {made[-1].name} {command}"
+                raise NoWorkspace(f"{error}; {made[-1].name} was made here", hint=hint) from error
+            raise
+
+    def dated(self) -> list[Path]:
+        """Return the folders beside us that `run` made by itself for this user, oldest first."""
+        found = sorted(path for path in Path.cwd().glob("manusfs-*") if (path / "manusfs.toml").is_file())
+        return [path for path in found if self.trust.is_own(path)] if found else []
+
+    def work_in(self, folder: Path) -> None:
+        """Let hints name `folder`: it is not found from here without being told."""
+        here = Path.cwd()
+        work_in(str(folder.relative_to(here)) if folder.is_relative_to(here) else str(folder))
 
     def settings(self, folder: Path | None = None, flags: Mapping[str, Any] | None = None) -> Effective:
         """Return the settings in force in `folder`, or without a workspace; warnings are told on stderr."""
         table = self.table(folder)
-        trusted = folder is not None and self.state(folder, table) in ("own", "trusted")
-        effective = load(flags, self._environment(), table, self._user_table(), trusted=trusted)
+        state = self.state(folder, table) if folder is not None else "stranger"
+        effective = load(
+            flags,
+            self._environment(),
+            table,
+            self._user_table(),
+            trusted=state in ("own", "trusted"),
+            own=folder is not None and self.trust.is_own(folder),
+            places={"user file": str(self.config_dir / "manusfs.toml"), "workspace file": "manusfs.toml"},
+        )
         for warning in effective.warnings:
-            talk(self.context, warning)
+            talk(self.context, typed(warning))
         return effective
+
+    def check(self, settings: Settings, flags: Mapping[str, Any] | None = None) -> None:
+        """Return if what the settings name exists.
+
+        Raises:
+            UsageError, ConfigError: no such policy or web search; the former when one of `flags` named it.
+        """
+        from manusfs.compact import load_policy
+
+        try:
+            load_policy(settings.policy)
+        except UsageError as error:
+            kind = UsageError if (flags or {}).get("policy") else ConfigError
+            raise kind(f"setting 'policy': {error}", hint=error.hint) from error
+        if settings.search_provider in ("", "none"):
+            return
+        from manusfs.fetch.providers import NAMES, is_known
+
+        if not is_known(settings.search_provider):
+            raise ConfigError(
+                f"setting 'search_provider': there is no web search called {settings.search_provider!r}",
+                hint=f"known: none, {', '.join(NAMES)}",
+            )
 
     def table(self, folder: Path | None) -> dict[str, Any]:
         """Return the settings that the file in `folder` holds, unchecked. A link is refused: it could lead anywhere."""
@@ -103,7 +156,7 @@ class App:
 
     def state(self, folder: Path, table: Mapping[str, Any]) -> State:
         """Return what `folder` is to this user."""
-        return self.trust.state(folder, settings_pin(table))
+        return self.trust.state(folder, table)
 
     def open(
         self, flags: Mapping[str, Any] | None = None, folder: Path | None = None, doors: Doors | None = None
@@ -141,11 +194,11 @@ class App:
         return key
 
     def _environment(self) -> dict[str, str]:
-        found = {}
-        for field in fields(Settings):
-            value = os.environ.get(f"MANUSFS_{field.name.upper()}")
-            if value:
-                found[field.name] = value
+        found = {
+            name.removeprefix("MANUSFS_").lower(): value
+            for name, value in os.environ.items()
+            if name.startswith("MANUSFS_") and name not in _NO_SETTINGS and value
+        }
         if (base_url := os.environ.get("ANTHROPIC_BASE_URL")) and "base_url" not in found:
             found["base_url"] = base_url
         return found

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
 from manusfs.cli.app import App
+from manusfs.cli.named import typed
 from manusfs.cli.out import data, emit, human_bytes, talk
+from manusfs.cli.types import ReportPath
 from manusfs.errors import NotFound
+
+if TYPE_CHECKING:
+    from manusfs.workspace.paths import Root
 
 __all__ = ["cite", "index", "verify"]
 
 
 @click.command()
-@click.argument("report")
+@click.argument("report", type=ReportPath())
 @click.option("--fix", is_flag=True, help="Set the right span where a quote stands elsewhere in its source.")
 @click.option("--json", "as_json", is_flag=True, help="One object a citation, then one with total and verified.")
 @click.pass_context
@@ -35,8 +43,7 @@ def cite(context: click.Context, report: str, fix: bool, as_json: bool) -> None:
 
     with App(context).open() as workspace:
         root = workspace.folder.root
-        if not root.exists(report):
-            raise NotFound(f"no report {report!r} in this workspace", hint="`manusfs ls reports` lists them")
+        report = _report(root, report)
         text = root.read(report).decode("utf-8", "replace")
         if fix:
             text, count = citations.fix(text, workspace.resolver)
@@ -62,6 +69,22 @@ def cite(context: click.Context, report: str, fix: bool, as_json: bool) -> None:
         for claim in checked.uncited:
             data(f"no citation: {claim[:120]}")
     context.exit(0 if checked.ok else 12)
+
+
+def _report(root: Root, given: str) -> str:
+    """Return the workspace path of the report `given`.
+
+    Raises:
+        NotFound: there is none.
+    """
+    tried = [] if given.startswith(("/", "~", "..")) else [given, f"reports/{given}", f"reports/{given}.md"]
+    path = Path(given).expanduser().resolve()
+    if path.is_relative_to(root.path.resolve()):
+        tried.append(path.relative_to(root.path.resolve()).as_posix())
+    for place in tried:
+        if place != "." and ".." not in place.split("/") and root.exists(place) and not root.is_dir(place):
+            return place
+    raise NotFound(f"no report {given!r} in this workspace", hint="`manusfs ls reports` lists them")
 
 
 @click.command()
@@ -96,7 +119,7 @@ def verify(context: click.Context, repair: bool, as_json: bool) -> None:
         talk(context, f"{len(found.orphans)} observations that no transcript names: whole and kept")
     size = human_bytes(found.bytes)
     state = "all whole" if found.ok else "not whole: `manusfs verify --repair` mends what can be mended"
-    data(f"{found.observations} observations, {size}, {found.refs} refs: {state}")
+    data(typed(f"{found.observations} observations, {size}, {found.refs} refs: {state}"))
     context.exit(0 if found.ok else 12)
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from manusfs.cli.app import App
-from manusfs.cli.out import data, emit, say
+from manusfs.cli.named import typed
+from manusfs.cli.out import data, talk
 from manusfs.errors import ConfigError
-from manusfs.workspace.trust import settings_pin
 
 if TYPE_CHECKING:
     from manusfs.memory import Workspace
@@ -54,23 +54,28 @@ def demo(context: click.Context, directory: Path, as_json: bool) -> None:
 
     Exit codes: as for `run`; 78 the folder is a workspace already.
     """
-    from manusfs.cli.run_cmd import perform
+    from manusfs.cli.run_cmd import Given, perform
     from manusfs.workspace.folder import Folder
 
     app = App(context)
     files = demo_files()
     folder = Folder.create(directory)
-    app.trust.pin(folder.path, settings_pin(app.table(folder.path)), own=True)
+    app.trust.pin(folder.path, app.table(folder.path), own=True)
     flags = {"model": "offline"}
     if not as_json:
-        say(f'demo: manusfs run "{TASK}"\n      ' + " ".join(f"--source {file.name}" for file in files))
+        talk(context, typed(f'demo: manusfs run "{TASK}"\n      ') + " ".join(f"--source {f.name}" for f in files))
+    app.work_in(folder.path)
     with app.open(flags, folder.path) as workspace:
         sources = [str(file) for file in files]
-        code = perform(context, workspace, lambda agent: agent.run(TASK, sources), as_json=as_json, flags=flags)
+        code = perform(
+            context,
+            workspace,
+            lambda agent: agent.run(TASK, sources),
+            Given(flags, as_json=as_json),
+            lambda: {"event": "cost", **_cost(workspace)},
+        )
         cost = _cost(workspace)
-    if as_json:
-        emit({"event": "cost", **cost})
-    else:
+    if not as_json:
         _print(directory, cost)
     context.exit(code)
 
@@ -93,7 +98,5 @@ def _print(directory: Path, cost: dict[str, Any]) -> None:
     data("")
     data(f"The context ended at {window:,} tokens; with every source inline it would have been {inline:,}.")
     data(f"Look at the folder: {directory}/README.md says what is what. Then try:")
-    data(f"  manusfs -w {directory} ls")
-    data(f'  manusfs -w {directory} search "bearing temperature"')
-    data(f"  manusfs -w {directory} show")
-    data(f"  manusfs -w {directory} verify")
+    for command in ("ls", 'search "bearing temperature"', "show", "verify"):
+        data(typed(f"\nmanusfs {command}").replace("\n", "  "))

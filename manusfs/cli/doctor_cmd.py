@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from manusfs.cli.app import App, Keys
+from manusfs.cli.named import typed
 from manusfs.cli.out import data, emit, human_bytes
 from manusfs.errors import ManusfsError, NoWorkspace
 from manusfs.workspace.settings import Settings
@@ -29,6 +30,9 @@ _PACKAGES = (
     "sqlite-utils",
     "click",
 )
+
+_SHOWN = 12
+"""Models that are named when the one that is wanted is not among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ def doctor(context: click.Context, offline: bool, as_json: bool) -> None:
             continue
         data(f"{'ok  ' if finding.ok else 'FAIL'} {finding.name:<12} {finding.detail}")
         if finding.hint:
-            data(f"     {'':<12} {finding.hint}")
+            data(f"     {'':<12} {typed(finding.hint)}")
     context.exit(0 if well else 1)
 
 
@@ -76,7 +80,7 @@ def _look(app: App, *, offline: bool) -> Iterator[_Finding]:
     settings = _settings(app, folder if isinstance(folder, Path) else None)
     if isinstance(settings, _Finding):
         yield settings
-        return
+        settings = Settings()  # the rest is looked at all the same, as it would be without them
     yield from _disk(app, folder if isinstance(folder, Path) else None)
     yield from _model(settings, Keys.from_environment(), offline=offline)
     yield _search(settings, Keys.from_environment())
@@ -106,7 +110,9 @@ def _folder(app: App) -> Path | _Finding:
 
 def _settings(app: App, folder: Path | None) -> Settings | _Finding:
     try:
-        return app.settings(folder).settings
+        settings = app.settings(folder).settings
+        app.check(settings)
+        return settings
     except ManusfsError as error:
         return _Finding("settings", False, str(error), error.hint)
 
@@ -126,10 +132,16 @@ def _disk(app: App, folder: Path | None) -> Iterator[_Finding]:
     yield _Finding(
         "disk", free > 100_000_000, f"{human_bytes(free)} free", "" if free > 100_000_000 else "little is left"
     )
-    if folder is not None:
+    if folder is None:
+        return
+    try:
         state = app.state(folder, app.table(folder))
-        hint = "" if state in ("own", "trusted") else "`manusfs trust` makes its AGENTS.md and settings count"
-        yield _Finding("workspace", True, f"{folder} ({state})", hint)
+    except ManusfsError as error:
+        yield _Finding("workspace", False, str(error), error.hint)
+        return
+    hints = {"stranger": "`manusfs trust` makes its AGENTS.md and settings count"}
+    hints["changed"] = "`manusfs trust` approves what was changed of its settings; `manusfs config` says which wait"
+    yield _Finding("workspace", True, f"{folder} ({state})", hints.get(state, ""))
 
 
 def _model(settings: Settings, keys: Keys, *, offline: bool) -> Iterator[_Finding]:
@@ -143,15 +155,30 @@ def _model(settings: Settings, keys: Keys, *, offline: bool) -> Iterator[_Findin
     if name == "offline" or offline:
         yield _Finding("model", True, f"{name}{' (not asked)' if name != 'offline' else ': nothing to reach'}")
         return
-    yield _reached("model", f"{name} answers", lambda: _describe(name, settings, keys))
+    try:
+        yield _described(name, settings, keys)
+    except ManusfsError as error:
+        yield _Finding("model", False, str(error), error.hint)
 
 
-def _describe(name: str, settings: Settings, keys: Keys) -> None:
+def _described(name: str, settings: Settings, keys: Keys) -> _Finding:
     from manusfs.models import AnthropicModel, load
 
     model = load(name, key=keys.anthropic, base_url=settings.base_url, retries=0)
-    if isinstance(model, AnthropicModel):
-        model.describe()
+    if not isinstance(model, AnthropicModel):
+        return _Finding("model", True, f"{name}: nothing to reach")
+    try:
+        if model.describe() is not None:
+            return _Finding("model", True, f"{name} is known to {model.base_url}")
+        offered = model.offered()
+    finally:
+        model.close()
+    if offered is None:
+        return _Finding("model", True, f"{model.base_url} answers; it lists no models, so {name} was not checked")
+    if name in offered:
+        return _Finding("model", True, f"{name} is offered by {model.base_url}")
+    some = ", ".join(offered[:_SHOWN]) + (f" and {len(offered) - _SHOWN} more" if len(offered) > _SHOWN else "")
+    return _Finding("model", False, f"{name} is not known to {model.base_url}", f"it offers: {some or 'none'}")
 
 
 def _search(settings: Settings, keys: Keys) -> _Finding:
@@ -170,11 +197,3 @@ def _search(settings: Settings, keys: Keys) -> _Finding:
         "tavily": "set TAVILY_API_KEY or tavily_keyless",
     }
     return _Finding("web search", ready, name, "" if ready else hints.get(name, ""))
-
-
-def _reached(name: str, detail: str, ask: Callable[[], None]) -> _Finding:
-    try:
-        ask()
-    except ManusfsError as error:
-        return _Finding(name, False, str(error), error.hint)
-    return _Finding(name, True, detail)

@@ -14,6 +14,7 @@ __all__ = ["Live"]
 
 _ARGUMENT_CUT = 100
 _RESULT_CUT = 120
+_ERROR_CUT = 300
 _TOTAL = re.compile(r'<(hits|matches|listing)\b[^>]*\btotal="(\d+)"')
 
 
@@ -21,7 +22,8 @@ def _plain(text: str) -> str:
     """Return the first line of a result in words: what a person need not see as a tag."""
     if match := _TOTAL.match(text):
         return f"{match[2]} {match[1]}"
-    return "the plan" if text.startswith("<todo") else escape.terminal(" ".join(text.split()))[:_RESULT_CUT]
+    cut = _ERROR_CUT if text.startswith("Error: ") else _RESULT_CUT
+    return "the plan" if text.startswith("<todo") else escape.terminal(" ".join(text.split()))[:cut]
 
 
 class Live:
@@ -72,7 +74,7 @@ class Live:
             self._status.update(line(first, 80))
 
     def _on_restart(self, event: AgentEvent) -> None:
-        self._line(f"the reply broke off ({event.text}); asking again")
+        self._line(f"no whole reply yet: {event.text}")
 
     def _on_call(self, event: AgentEvent) -> None:
         arguments = event.data.get("arguments")

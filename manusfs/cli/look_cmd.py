@@ -10,6 +10,7 @@ import click
 
 from manusfs.cli.app import App
 from manusfs.cli.out import data, emit, human_bytes, line, talk
+from manusfs.cli.types import RefText
 from manusfs.errors import UsageError
 
 __all__ = ["ls", "note", "search"]
@@ -72,7 +73,7 @@ _LINES: dict[str, Callable[[dict[str, Any]], str]] = {
 
 @click.command()
 @click.argument("query")
-@click.option("--within", metavar="REF", help="Only in this observation.")
+@click.option("--within", type=RefText(), metavar="REF", help="Only in this observation, path or folder.")
 @click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="Most hits.")
 @click.option(
     "--json",
@@ -93,8 +94,8 @@ def search(context: click.Context, query: str, within: str | None, limit: int, a
     Examples:
       manusfs search "prompt cache" --json
       manusfs search '"write once" host:example.org -draft'
-
       manusfs search "who is the head roaster kind:report"
+
     Exit codes: 0 done, also without hits; 2 usage, 78 no workspace.
     """
     with App(context).open() as workspace:

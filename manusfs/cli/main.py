@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 from importlib import import_module
@@ -9,8 +10,11 @@ from typing import Any, NoReturn
 
 import click
 
+from manusfs.cli.named import work_in
 from manusfs.cli.out import complain
-from manusfs.errors import ManusfsError
+from manusfs.cli.types import FolderPath
+from manusfs.cli.usage import usage_hint, usage_message
+from manusfs.errors import ManusfsError, StorageError, UsageError
 from manusfs.version import __version__
 
 __all__ = ["COMMANDS", "main"]
@@ -53,6 +57,18 @@ class _Lazy(click.Group):
         command: click.Command = getattr(import_module(module), attribute)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name in COMMANDS or name.startswith("-"):
+            return super().resolve_command(ctx, args)
+        near = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
+        if not near:  # letters that changed places count little there
+            near = [command for command in COMMANDS if sorted(command) == sorted(name)]
+        hint = f"manusfs {near[0]}" if near else "manusfs --help"
+        raise UsageError(f"there is no command {name!r}", hint=hint)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
@@ -61,7 +77,11 @@ class _Lazy(click.Group):
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="manusfs")
 @click.option(
-    "-w", "--workspace", metavar="DIR", help="Workspace to use; default: MANUSFS_WORKSPACE, else here or above."
+    "-w",
+    "--workspace",
+    type=FolderPath(),
+    metavar="DIR",
+    help="Workspace to use; default: MANUSFS_WORKSPACE, else here or above.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing on stderr but errors.")
 @click.pass_context
@@ -80,6 +100,14 @@ def _cli(context: click.Context, workspace: str | None, quiet: bool) -> None:
     (resumable).
     """
     context.obj = {"workspace": workspace, "quiet": quiet}
+    work_in(workspace or "")
+
+
+def _usual_hint(error: ManusfsError) -> str:
+    """Return the second line for an error that brings none."""
+    if isinstance(error, StorageError):
+        return "check that it is there, and who may read and write it"
+    return "try again later" if error.transient else "`manusfs doctor` looks for what may be wrong here"
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
@@ -93,15 +121,15 @@ def _run(arguments: list[str] | None) -> int:
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except ManusfsError as error:
-        complain(str(error), error.hint)
+        complain(str(error), error.hint or _usual_hint(error))
         return error.exit_code
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        error.show()
+        complain(usage_message(error), usage_hint(error))
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        complain("interrupted", "`manusfs resume` goes on with a session")
+        complain("interrupted", "`manusfs resume` goes on with a session that was interrupted; else run it again")
         return 130
     except BrokenPipeError:
         # The reader of our output has gone; python would complain again when it flushes at exit.

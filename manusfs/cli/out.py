@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from manusfs.cli.named import typed
 from manusfs.records import escape
 
 __all__ = ["complain", "data", "emit", "human_bytes", "line", "on_terminal", "say", "talk", "unwatched"]
@@ -43,7 +44,7 @@ def complain(message: str, hint: str = "") -> None:
     with unwatched():
         click.echo(label + escape.terminal(message), err=True, color=None if on_terminal() else False)
         if hint:
-            click.echo(f"Try:   {escape.terminal(hint)}", err=True)
+            click.echo(f"Try:   {escape.terminal(typed(hint))}", err=True)
 
 
 def on_terminal() -> bool:

@@ -8,33 +8,36 @@ from typing import Any
 import click
 
 from manusfs.cli.app import App
-from manusfs.cli.out import data, emit, talk
+from manusfs.cli.out import data, emit, say, talk
+from manusfs.cli.types import Count, RefText
 from manusfs.errors import UsageError
+from manusfs.memory.reading import Reading
 
 __all__ = ["read"]
 
 
 class _Lines(click.ParamType[tuple[int, ...]]):
-    """`12` or `12-40`."""
+    """`12`, `12-40`, or `12-` for the rest."""
 
     name = "FIRST[-LAST]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        try:
-            numbers = tuple(int(part) for part in str(value).split("-"))
-        except ValueError:
-            numbers = ()
-        if not 1 <= len(numbers) <= 2 or min(numbers) < 1:
-            self.fail(f"{value!r} is no range of lines", param, ctx)
-        return numbers
+        if isinstance(value, tuple):
+            return value
+        first, dash, last = str(value).partition("-")
+        if not first.isdecimal() or int(first) < 1 or (last and not last.isdecimal()):
+            self.fail(f"{value!r} is no range of lines: write 12, 12-40, or 12- for the rest", param, ctx)
+        if dash and not last:
+            return (int(first),)
+        return (int(first), int(last or first))
 
 
 @click.command()
-@click.argument("ref")
-@click.option("--offset", type=click.IntRange(0), default=0, help="First byte, from 0.")
-@click.option("--limit", type=click.IntRange(1), help="Most bytes to print; default: all that is left.")
-@click.option("--lines", type=_Lines(), help="Lines in place of bytes, from 1.")
-@click.option("--page", type=click.IntRange(1), help="A page of a PDF, from 1.")
+@click.argument("ref", type=RefText())
+@click.option("--offset", type=Count(0), default=0, help="First byte, from 0.")
+@click.option("--limit", type=Count(1), help="Most bytes to print; default: all that is left.")
+@click.option("--lines", type=_Lines(), help="Lines in place of bytes, from 1: 12, 12-40, or 12- for the rest.")
+@click.option("--page", type=Count(1), help="A page of a PDF, from 1.")
 @click.option("--raw", is_flag=True, help="The original bytes, exactly.")
 @click.option("--offline", is_flag=True, help="Do not fetch anew what is missing or damaged.")
 @click.option(
@@ -70,6 +73,10 @@ def read(
         raise UsageError(
             "--raw gives bytes: lines and pages are of texts", hint="leave --raw out, or use --offset and --limit"
         )
+    if offset and (lines or page or "@" in ref):
+        raise UsageError(
+            "--offset counts in the whole: lines, a page or a span choose a part", hint="give one of them, not both"
+        )
     from manusfs.memory.workspace import Doors
 
     with App(context).open(doors=Doors(network=not offline)) as workspace:
@@ -88,8 +95,18 @@ def read(
     if as_json:
         emit(made.to_json())
         return
-    data(made.text, newline=not made.text.endswith("\n"))
+    if made.data or not made.total:
+        data(made.text, newline=not made.text.endswith("\n"))
+    else:
+        say(_beyond(made, lines))
     if made.next_offset is not None:
         talk(context, f"bytes {made.start}-{made.end} of {made.total}; more: --offset {made.next_offset}")
     if made.state != "stored":
         talk(context, f"state: {made.state}")
+
+
+def _beyond(made: Reading, lines: tuple[int, ...] | None) -> str:
+    """Return why nothing was printed."""
+    if lines:
+        return f"there is no line {lines[0]}: {made.ref} ends before it ({made.total} bytes)"
+    return f"nothing stands there: {made.ref} has {made.total} bytes"

@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,34 +14,46 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from manusfs.cli.app import App, Keys
+from manusfs.cli.named import typed
 from manusfs.cli.out import data, emit, say, talk
-from manusfs.errors import NoWorkspace, UsageError
-from manusfs.workspace.trust import settings_pin
+from manusfs.cli.remember import recalled, remembered
+from manusfs.cli.types import Amount, Count, PolicyName, SessionName, SourceText
+from manusfs.compact.policy import policy_names
+from manusfs.errors import ConfigError, NotFound, NoWorkspace, StorageError, UsageError
 
 if TYPE_CHECKING:
     from manusfs.agent import Agent, AgentEvent, Result
     from manusfs.memory import Workspace
+    from manusfs.records import Event
 
-__all__ = ["agent_for", "limits", "perform", "resume", "run"]
+__all__ = ["Given", "agent_for", "limits", "perform", "resume", "run"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What this call was given beside its task."""
+
+    flags: Mapping[str, Any]
+    earlier_model: str = ""
+    """The model with which the session that is resumed stopped."""
+    as_json: bool = False
 
 
 def limits(command: _F) -> _F:
     """Give `command` the options that a run and its resumption share."""
     options = (
         click.option("--model", metavar="NAME", help="Model to ask; `offline` needs no key and no network."),
-        click.option("--base-url", metavar="URL", help="Server that speaks the Messages API."),
-        click.option("--policy", metavar="NAME", help="Compaction policy."),
-        click.option("--max-turns", type=click.IntRange(0), help="Stop after this many replies; 0 for no limit."),
+        click.option("--base-url", metavar="URL", help="Server that speaks the Messages API; takes --model with it."),
         click.option(
-            "--max-tokens-total", "max_total_tokens", type=click.IntRange(0), help="Stop after this many tokens."
+            "--policy", type=PolicyName(), metavar="NAME", help=f"Compaction policy: {', '.join(policy_names())}."
         ),
-        click.option("--max-seconds", type=click.IntRange(0), help="Stop after this many seconds."),
-        click.option("--max-pages", type=click.IntRange(0), help="Pages that the offline model may follow."),
-        click.option(
-            "--budget", "max_usd", type=click.FloatRange(0), metavar="USD", help="Stop when this much is spent."
-        ),
+        click.option("--max-turns", type=Count(0), help="Stop after this many replies; 0 for no limit."),
+        click.option("--max-tokens-total", "max_total_tokens", type=Count(0), help="Stop after this many tokens."),
+        click.option("--max-seconds", type=Count(0), help="Stop after this many seconds."),
+        click.option("--max-pages", type=Count(0), help="Pages that the offline model may follow."),
+        click.option("--budget", "max_usd", type=Amount(0), metavar="USD", help="Stop when this much is spent."),
         click.option(
             "--allow-host", "allow_hosts", multiple=True, metavar="HOST", help="Reach HOST although not public."
         ),
@@ -54,7 +67,12 @@ def limits(command: _F) -> _F:
 @click.command()
 @click.argument("task")
 @click.option(
-    "--source", "sources", multiple=True, metavar="URL|FILE", help="A page or file to work from; may be repeated."
+    "--source",
+    "sources",
+    multiple=True,
+    type=SourceText(),
+    metavar="URL|FILE",
+    help="A page or file to work from; may be repeated.",
 )
 @limits
 @click.pass_context
@@ -62,6 +80,7 @@ def run(context: click.Context, /, task: str, sources: tuple[str, ...], as_json:
     """Work on a task and write a cited report.
 
     Without a workspace here or above, one is made in a dated folder. "-" as a source, or as TASK, is standard input.
+    The model, the server, the policy, --max-pages and --allow-host are remembered for `resume`; limits are not.
 
     \b
     Examples:
@@ -77,21 +96,24 @@ def run(context: click.Context, /, task: str, sources: tuple[str, ...], as_json:
         task = _standard_input().decode("utf-8", "replace")
     if not task.strip():
         raise UsageError("the task is empty", hint='say what to find out: manusfs run "…"')
-    given = [_standard_input() if source == "-" else source for source in sources]
-    with _workspace(app, _given(flags)) as workspace:
-        code = perform(context, workspace, lambda agent: agent.run(task, given), as_json=as_json, flags=_given(flags))
+    given = Given(_given(flags), as_json=as_json)
+    bodies = [_standard_input() if source == "-" else source for source in sources]
+    with _workspace(app, given.flags) as workspace:
+        code = perform(context, workspace, lambda agent: agent.run(task, bodies), given)
     context.exit(code)
 
 
 @click.command()
-@click.argument("session", required=False)
+@click.argument("session", required=False, type=SessionName())
 @click.argument("message", required=False)
 @limits
 @click.pass_context
 def resume(context: click.Context, /, session: str | None, message: str | None, as_json: bool, **flags: Any) -> None:
     """Go on with a session.
 
-    The latest, or SESSION, with MESSAGE if there is something to add.
+    The latest, or SESSION (or its last digits), with MESSAGE if there is something to add. It goes on with the flags
+    that it was given, unless they are given anew. Without a workspace here or above, the newest folder is used that
+    `run` made here for you.
 
     \b
     Examples:
@@ -101,10 +123,15 @@ def resume(context: click.Context, /, session: str | None, message: str | None, 
     Exit codes: as for `run`.
     """
     app = App(context)
-    with app.open(_given(flags)) as workspace:
-        code = perform(
-            context, workspace, lambda agent: agent.resume(session, message), as_json=as_json, flags=_given(flags)
-        )
+    folder = _resumed(app)
+    name, events = _session(app, folder, session)
+    before = recalled(events, name, lambda: _secret(app))
+    if before.left_out:
+        options = ", ".join(f"--{name.replace('_', '-').removesuffix('s')}" for name in before.left_out)
+        talk(context, f"note: {options} of this session are not under your seal: give them again if you want them")
+    given = Given(_given(flags), _last_model(events), as_json)
+    with app.open({**before.flags, **given.flags}, folder) as workspace:
+        code = perform(context, workspace, lambda agent: agent.resume(name, message), given)
     context.exit(code)
 
 
@@ -112,19 +139,23 @@ def perform(
     context: click.Context,
     workspace: Workspace,
     work: Callable[[Agent], Result],
-    *,
-    as_json: bool,
-    flags: Mapping[str, Any],
+    given: Given,
+    before_result: Callable[[], Mapping[str, Any]] | None = None,
 ) -> int:
-    """Do `work` with live output, print what came of it, and return the exit code."""
+    """Do `work` with live output, print what came of it, and return the exit code.
+
+    With `--json` the last line is the result; what `before_result` gives stands before it.
+    """
     from manusfs.agent import Interrupt
     from manusfs.cli.live import Live
 
     stop = Interrupt()
     quiet = bool((context.find_root().obj or {}).get("quiet"))
-    with _stopped_by(stop.press), Live(quiet=quiet or as_json) as live:
-        result = work(agent_for(App(context), workspace, _emit if as_json else live, stop))
-    if as_json:
+    with _stopped_by(stop.press), Live(quiet=quiet or given.as_json) as live:
+        result = work(agent_for(App(context), workspace, _emit if given.as_json else live, stop, given))
+    if given.as_json:
+        if before_result is not None:
+            emit(before_result())
         emit(result.to_json())
     else:
         _print(context, result)
@@ -143,25 +174,56 @@ def _stopped_by(press: Callable[..., None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def agent_for(app: App, workspace: Workspace, on_event: Callable[[AgentEvent], None], stop: Any) -> Agent:
-    """Return the agent that the settings and the environment ask for."""
-    from manusfs.agent import Access, Agent
-    from manusfs.models import default_name, fingerprint
+def agent_for(app: App, workspace: Workspace, on_event: Callable[[AgentEvent], None], stop: Any, given: Given) -> Agent:
+    """Return the agent that the settings and the environment ask for.
 
+    Raises:
+        UsageError, ConfigError: a server without a model, a session of a language model without a key.
+    """
+    from manusfs.agent import Access, Agent
+    from manusfs.models import fingerprint
+
+    app.check(workspace.settings, given.flags)
     keys = Keys.from_environment()
-    name = workspace.settings.model or default_name(bool(keys.anthropic))
-    trusted = app.trust.is_own(workspace.folder.path)
+    name = _model_name(app, workspace, keys, given)
     access = Access(
         keys={"anthropic": keys.anthropic, "brave": keys.brave, "tavily": keys.tavily},
         credential=fingerprint(keys.anthropic, app.hmac_key()) if keys.anthropic and name != "offline" else "",
-        trusted=trusted,
+        trusted=app.trust.is_known(workspace.folder.path),
+        remember=lambda session: remembered(given.flags, session, lambda: _secret(app)),
     )
-    if name == "offline" and not workspace.settings.model:
-        talk(
-            app.context,
-            "no key is set: the offline model answers, with quotes only (ANTHROPIC_API_KEY for a language model)",
-        )
     return Agent(workspace, name, workspace.settings, on_event, stop, access)
+
+
+def _model_name(app: App, workspace: Workspace, keys: Keys, given: Given) -> str:
+    """Return the model to ask: the one named, else on resume the one before, else what the key stands for."""
+    from manusfs.models import default_name
+
+    settings, before = workspace.settings, given.earlier_model
+    if settings.model:
+        return settings.model
+    if settings.base_url and not keys.anthropic:
+        kind = UsageError if given.flags.get("base_url") else ConfigError
+        raise kind(
+            f"base_url is {settings.base_url!r}, and no model is named",
+            hint="name the model that the server has with --model NAME, or use --model offline",
+        )
+    if before and before != "offline" and not keys.anthropic:
+        raise ConfigError(
+            f"this session is one of {before!r}, and no key is set",
+            hint="set ANTHROPIC_API_KEY, or go on with quotes only: manusfs resume --model offline",
+        )
+    if before == "offline":
+        if keys.anthropic:
+            talk(app.context, "note: the session goes on offline, as it began; --model NAME goes on with another model")
+        return before
+    name = default_name(bool(keys.anthropic))
+    if before and before != name:
+        talk(app.context, f"note: the session was one of {before}; it goes on with {name}")
+    if name == "offline":
+        what = "no key is set: the offline model answers, with quotes only (ANTHROPIC_API_KEY for a language model)"
+        talk(app.context, what)
+    return name
 
 
 def _print(context: click.Context, result: Result) -> None:
@@ -181,7 +243,7 @@ def _print(context: click.Context, result: Result) -> None:
     talk(context, f"session:   {result.session} ({result.turns} turns, {result.tool_calls} calls, {tokens})")
     talk(context, f"folder:    {result.workspace}")
     if result.message:
-        say(result.message)
+        say(typed(result.message))
 
 
 def _emit(event: AgentEvent) -> None:
@@ -196,7 +258,9 @@ def _workspace(app: App, flags: Mapping[str, Any]) -> Iterator[Workspace]:
     except NoWorkspace:
         if app.explicit:
             raise
+        app.check(app.settings(None, flags).settings, flags)  # before anything is made
         folder = _make(app)
+        app.work_in(folder)
         say(f"no workspace here: made {folder}")
     with app.open(flags, folder) as workspace:
         yield workspace
@@ -207,8 +271,57 @@ def _make(app: App) -> Path:
 
     name = f"manusfs-{datetime.now(UTC):%Y%m%d-%H%M%S}"
     folder = Folder.create(Path.cwd() / name)
-    app.trust.pin(folder.path, settings_pin(app.table(folder.path)), own=True)
+    app.trust.pin(folder.path, app.table(folder.path), own=True)
     return folder.path
+
+
+def _resumed(app: App) -> Path:
+    """Return the workspace here or above, else the newest that `run` made here by itself: never a stranger's."""
+    try:
+        return app.find()
+    except NoWorkspace:
+        if app.explicit or not (made := app.dated()):
+            raise
+        app.work_in(made[-1])
+        others = f" ({len(made) - 1} older ones: name them with -w)" if made[1:] else ""
+        say(f"no workspace here: going on in {made[-1].name}, which `run` made here{others}")
+        return made[-1]
+
+
+def _session(app: App, folder: Path, given: str | None) -> tuple[str, tuple[Event, ...]]:
+    """Return the session to go on with, and what happened in it.
+
+    Raises:
+        NotFound: there is none, or none of that name.
+    """
+    from manusfs.session import Transcript, complete_name, sessions
+    from manusfs.workspace.folder import Folder
+
+    with Folder.open(folder) as opened:
+        runs = [info.session for info in sessions(opened) if info.purpose == "run"]
+        if not runs:
+            raise NotFound("there is no session to resume", hint='`manusfs run "…"` begins one')
+        try:
+            name = complete_name(opened, given) if given else runs[-1]
+        except NotFound as error:
+            if given and " " in given.strip():
+                hint = f'a message stands behind the session: manusfs resume {runs[-1]} "…"'
+                raise NotFound(str(error), hint=hint) from error
+            raise
+        with Transcript.open(opened, name) as transcript:
+            return name, transcript.events
+
+
+def _last_model(events: tuple[Event, ...]) -> str:
+    return next((str(event.data.get("model", "")) for event in reversed(events) if event.kind == "epoch"), "")
+
+
+def _secret(app: App) -> bytes:
+    """Return the user's secret; empty where the configuration can't be written: then nothing is sealed."""
+    try:
+        return app.hmac_key()
+    except StorageError:
+        return b""
 
 
 def _standard_input() -> bytes:

@@ -9,6 +9,7 @@ import click
 
 from manusfs.cli.app import App
 from manusfs.cli.out import data, emit, human_bytes, talk
+from manusfs.cli.types import Count, SessionName
 from manusfs.errors import NotFound
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ __all__ = ["context", "show", "stats"]
 
 
 @click.command()
-@click.argument("session", required=False)
+@click.argument("session", required=False, type=SessionName())
 @click.option("--whole", is_flag=True, help="Do not cut texts.")
 @click.option("--json", "as_json", is_flag=True, help="One object an entry: seq, time, kind, text, ref.")
 @click.pass_context
@@ -45,10 +46,8 @@ def show(context: click.Context, session: str | None, whole: bool, as_json: bool
 
 
 @click.command()
-@click.argument("session", required=False)
-@click.option(
-    "--at", "number", type=click.IntRange(1), metavar="N", help="The request of the N-th reply; default: the next."
-)
+@click.argument("session", required=False, type=SessionName())
+@click.option("--at", "number", type=Count(1), metavar="N", help="The request of the N-th reply; default: the next.")
 @click.option("--json", "as_json", is_flag=True, help="On one line; without it the same JSON, indented.")
 @click.pass_context
 def context(context: click.Context, session: str | None, number: int | None, as_json: bool) -> None:
@@ -67,7 +66,7 @@ def context(context: click.Context, session: str | None, number: int | None, as_
     with App(context).open() as workspace:
         _, events = _events(workspace, session)
         if number is None and (count := open_calls(events)):
-            talk(context, f"{count} calls have no result yet: shown as `manusfs resume` would send them")
+            talk(context, f"{count} calls have no result yet: shown as a resume would send them")
         body = request_at(events, number, workspace.renderer).to_json()
     if as_json:
         emit(body)
@@ -76,7 +75,7 @@ def context(context: click.Context, session: str | None, number: int | None, as_
 
 
 @click.command()
-@click.argument("session", required=False)
+@click.argument("session", required=False, type=SessionName())
 @click.option("--json", "as_json", is_flag=True, help="One object a session, and one for the workspace.")
 @click.pass_context
 def stats(context: click.Context, session: str | None, as_json: bool) -> None:
@@ -94,7 +93,7 @@ def stats(context: click.Context, session: str | None, as_json: bool) -> None:
     with App(context).open() as workspace:
         known = [info.session for info in sessions(workspace.folder) if info.purpose != "intake"]
         for name in [session] if session else known:
-            _, events = _events(workspace, name)
+            name, events = _events(workspace, name)
             _print_session(name, totals(events), as_json)
         if not session:
             _print_workspace(workspace, as_json)
@@ -109,7 +108,8 @@ def _print_session(name: str, total: dict[str, Any], as_json: bool) -> None:
     cost = f", ${total['cost_usd']:.4f}" if total["cost_usd"] else ""
     data(
         f"{name}  {total['replies']} replies, {total['calls']} calls, {total['observations']} observations, "
-        f"{total['epochs']} epochs; {tokens:,} tokens in ({read:,} from the cache), {total['output_tokens']:,} out, "
+        f"{total['epochs']} epoch{'' if total['epochs'] == 1 else 's'}; "
+        f"{tokens:,} tokens in ({read:,} from the cache), {total['output_tokens']:,} out, "
         f"{total['saved_tokens']:,} kept out by stubs{cost}"
     )
 
@@ -129,12 +129,14 @@ def _events(workspace: Workspace, session: str | None) -> tuple[str, tuple[Event
     Raises:
         NotFound: there is none.
     """
-    from manusfs.session import Transcript, sessions
+    from manusfs.session import Transcript, complete_name, sessions
 
     if session is None:
         runs = [info.session for info in sessions(workspace.folder) if info.purpose == "run"]
         if not runs:
             raise NotFound("there is no session yet", hint='`manusfs run "…"` begins one')
         session = runs[-1]
+    else:
+        session = complete_name(workspace.folder, session)
     with Transcript.open(workspace.folder, session) as transcript:
         return session, transcript.events

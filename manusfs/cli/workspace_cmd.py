@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
+from manusfs.cli import named
 from manusfs.cli.app import App
 from manusfs.cli.out import data, emit, talk
 from manusfs.errors import NoWorkspace
-from manusfs.workspace.settings import OWNER_ONLY
-from manusfs.workspace.trust import settings_pin
+from manusfs.workspace.settings import OWNER_ONLY, PINNED
 
 __all__ = ["config", "init", "trust"]
 
@@ -35,12 +38,16 @@ def init(context: click.Context, directory: Path, as_json: bool) -> None:
 
     app = App(context)
     folder = Folder.create(directory)
-    app.trust.pin(folder.path, settings_pin(app.table(folder.path)), own=True)
+    app.trust.pin(folder.path, app.table(folder.path), own=True)
     if as_json:
         emit({"path": str(folder.path)})
         return
     data(str(folder.path))
-    talk(context, f'Next: cd {directory} && manusfs run "your question" --source URL|FILE')
+    there = f"cd {shlex.quote(str(directory))} && " if directory.resolve() != Path.cwd() else ""
+    program = named.program()
+    if there and os.sep in program and not program.startswith(os.sep):
+        program = shlex.quote(str(Path(sys.argv[0]).absolute()))  # a relative path would not lead there any more
+    talk(context, f'Next: {there}{program} run "your question" --source URL|FILE')
 
 
 @click.command()
@@ -51,7 +58,8 @@ def trust(context: click.Context, yes: bool, as_json: bool) -> None:
     """Approve the settings of a folder that is not yours.
 
     Its AGENTS.md then counts as instructions, and its settings that widen access count. What is approved is pinned by
-    hash in your own configuration; a change there asks again.
+    hash in your own configuration; a change there asks again. In a folder of your own, this approves what you changed
+    of those settings; `manusfs config` says which wait.
 
     \b
     Example:
@@ -62,18 +70,28 @@ def trust(context: click.Context, yes: bool, as_json: bool) -> None:
     app = App(context)
     folder = app.find()
     table = app.table(folder)
-    guarded = {name: value for name, value in table.items() if name in OWNER_ONLY}
-    talk(context, f"Folder: {folder}")
-    talk(context, "Its AGENTS.md and notes will count as instructions.")
+    own = app.trust.is_own(folder)
+    guarded = {name: value for name, value in table.items() if name in (PINNED if own else OWNER_ONLY)}
+    talk(context, f"Folder: {folder}{' (your own)' if own else ''}")
+    if not own:
+        talk(context, "Its AGENTS.md and notes will count as instructions.")
     for name, value in sorted(guarded.items()):
         talk(context, f"Setting that widens access: {name} = {value!r}")
-    if not yes:
-        click.confirm("Trust this folder?", abort=True, err=True)
-    app.trust.pin(folder, settings_pin(table))
+    if not yes and not _confirmed():
+        talk(context, "not trusted: nothing was changed")
+        context.exit(1)
+    app.trust.pin(folder, table)
     if as_json:
         emit({"path": str(folder), "settings": guarded, "state": app.state(folder, table)})
     else:
         data(f"trusted {folder}")
+
+
+def _confirmed() -> bool:
+    try:
+        return click.confirm("Trust this folder?", err=True)
+    except click.Abort:  # the end of input, or Ctrl-C: no yes
+        return False
 
 
 @click.command()
@@ -96,6 +114,7 @@ def config(context: click.Context, as_json: bool) -> None:
             raise
         folder = None
     effective = app.settings(folder)
+    app.check(effective.settings)
     for name, value in asdict(effective.settings).items():
         if as_json:
             emit({"name": name, "value": value, "origin": effective.origins[name]})

@@ -8,7 +8,7 @@ from typing import Any
 
 from manusfs.agent.resume import closing, last_epoch
 from manusfs.context import Assembler, Reader, Window
-from manusfs.errors import UsageError
+from manusfs.errors import NotFound, UsageError
 from manusfs.messages import Profile, Request
 from manusfs.records import Event
 
@@ -23,7 +23,8 @@ def request_at(events: Sequence[Event], number: int | None, reader: Reader) -> R
     Calls that are still open stand in it with the honest result that a resume would give them.
 
     Raises:
-        UsageError: there is no such request, or the session ended before its first one.
+        NotFound: there is no such request.
+        UsageError: the session ended before its first one.
     """
     if last_epoch(events) is None:
         raise UsageError(
@@ -39,7 +40,7 @@ def request_at(events: Sequence[Event], number: int | None, reader: Reader) -> R
         window.apply(event)
     else:
         if number is not None:
-            raise UsageError(
+            raise NotFound(
                 f"there is no request {number}", hint=f"the session has {replies}; leave --at out for the next"
             )
         for seq, event in enumerate(closing(events), window.seq + 1):
