@@ -39,6 +39,7 @@ OWN_WEIGHTS = {"note": 0.5, "report": 0.25, "message": 0.25}
 Reports, notes and transcripts repeat the question in its own words: at weight 1 they stood before every source once the
 same question was asked for the fourth time. Sources have 1."""
 
+_BEGUN = "No stored text holds these words; some hold words that begin so."
 _SPARE = 4
 _FIRST = 400
 _MOST = 100_000
@@ -52,6 +53,20 @@ def find(index: Index, texts: Texts, query: Query, limit: int) -> Hits:
     low, high = _bounds(index, query.filters)
     if high < low:
         return Hits(note=f"Nothing is indexed of {query.filters.within!r}.")
+    found, matched = _find(index, texts, query, limit, low, high)
+    filtered = matched and not found
+    looser = query.looser
+    # What was said in sessions repeats the words of the question, and is no answer to it.
+    if looser is not None and not filtered and all(hit.kind == "message" for hit in found):
+        begun, _ = _find(index, texts, looser, limit, low, high)
+        begun = Hits([*found, *(hit for hit in begun if hit.kind != "message")][:limit], _BEGUN)
+        if len(begun) > len(found):
+            return begun
+    return found
+
+
+def _find(index: Index, texts: Texts, query: Query, limit: int, low: int, high: int) -> tuple[Hits, bool]:
+    """Return the hits among the chunks `low` to `high`, and whether any chunk matched before the filters."""
     most = max(_FIRST, 20 * limit)
     while True:
         order, more = ranked(index, query, most, low, high)
@@ -61,7 +76,7 @@ def find(index: Index, texts: Texts, query: Query, limit: int) -> Hits:
         if enough or not more or most >= _MOST:
             break
         most *= 8
-    return Hits(hits, search.note(len(hits), bool(order)))
+    return Hits(hits, search.note(len(hits), bool(order))), bool(order)
 
 
 def _nothing(query: Query) -> str:

@@ -53,6 +53,8 @@ def _pattern(term: Term) -> tuple[str, re.Pattern[str]]:
             r"\W*".join(re.escape(fold_plain(piece)) for piece in term.pieces)
         )
     stems = [_stemmed(piece) for piece in term.pieces]
+    if term.begins:
+        return stems[0][0], re.compile(r"\b" + stems[0][0] + r"\w*")
     return stems[0][0], re.compile(r"\b" + r"[\W_]+".join(stem + ending for stem, ending in stems))
 
 

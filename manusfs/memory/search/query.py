@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from manusfs.memory.search.fold import CJK, fold
@@ -18,6 +18,8 @@ KINDS = ("web", "file", "tool", "user", "note", "report", "message")
 _MOST_WORDS = 32
 _MOST_PAIRS = 64
 _MOST_CHARS = 4_000
+_LEAST_BEGINNING = 4
+"""Letters of a word that others may begin with; shorter ones begin half the dictionary."""
 _FILTER = re.compile(r"(kind|host|session|after|before|within)[:=](\S+)\Z", re.IGNORECASE)
 _FILTER_LIKE = re.compile(r"(kind|after|before):", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d(T[\d:.]+Z?)?)?)?\Z")
@@ -33,6 +35,8 @@ class Term:
     fts: str
     pieces: tuple[str, ...]
     cjk: bool = False
+    begins: bool = False
+    """Words that begin with it fit too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,12 @@ class Query:
         if self.excluded:
             found = f"({found}) NOT ({' OR '.join(term.fts for term in self.excluded)})"
         return found
+
+    @property
+    def looser(self) -> Query | None:
+        """The query to which words fit that only begin with its words, as joined ones do; None if that is no other."""
+        terms = tuple(_beginning(term) for term in self.terms)
+        return None if terms == self.terms else replace(self, terms=terms)
 
 
 def parse(text: str) -> Query:
@@ -155,6 +165,13 @@ def _terms(words: Iterable[str]) -> Iterator[Term]:
     pairs = [term for term in found if term.cjk][:_MOST_PAIRS]
     keep = {*singles, *pairs}
     return (term for term in found if term in keep)
+
+
+def _beginning(term: Term) -> Term:
+    piece = term.pieces[0]
+    if len(term.pieces) > 1 or term.cjk or len(piece) < _LEAST_BEGINNING or not piece.isalpha():
+        return term
+    return Term(f'"{piece}" *', term.pieces, begins=True)
 
 
 def _excluded(words: Iterable[str]) -> Iterator[Term]:

@@ -227,3 +227,15 @@ def test_an_empty_answer_says_what_was_wrong_with_the_question(place: Place) -> 
     assert "There is no 'nope'" in place.search.search("bridge", within="nope").note
     hits = place.search.search("bridge kind:foo")
     assert hits and "kind: takes one of web" in hits.note
+
+
+def test_words_that_only_begin_so_are_found_where_nothing_else_is(place: Place) -> None:
+    """Case p06: what stands joined in a PDF, and what is written in one word, is found by its beginning."""
+    place.add("The \ufb01nalreport names the Donaudampfschiff.", "joined")
+    place.say("what does the final report say of the donau")
+    for query in ("final", "donau", "final zeppelin"):
+        hits = place.search.search(query)
+        assert [hit.ref[:4] for hit in hits if hit.kind != "message"] == ["obs:"], query
+        assert "begin so" in hits.note
+    assert "begin so" not in place.search.search("donaudampfschiff").note
+    assert place.texts("zepp") == []
