@@ -43,9 +43,9 @@ def test_a_pattern_and_case_are_asked_for(place: Place) -> None:
 def test_a_pattern_that_never_ends_is_stopped(place: Place) -> None:
     """Case f03 (F14): the standard library needs minutes for this."""
     place.add("a" * 32 + "!", "x")
-    started = time.monotonic()
+    started = time.process_time()
     found = place.search.grep("(a|a)+$", regex=True)
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 2
     assert list(found) == []
     assert not found.stopped or "Stopped after" in found.note
 
