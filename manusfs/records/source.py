@@ -45,9 +45,12 @@ class Source:
     @classmethod
     def file(cls, name: str, absolute_path: str) -> Source:
         """Return the source of a file outside the workspace; the path itself is not kept, only its hash."""
-        return cls(
-            "file", f"file:{valid_text(name)}#{sha256_hex(absolute_path.encode('utf-8', 'surrogateescape'))[:12]}"
-        )
+        try:
+            path = absolute_path.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            # No path of this system: a name that someone made up.
+            path = absolute_path.encode("utf-8", "surrogatepass")
+        return cls("file", f"file:{valid_text(name)}#{sha256_hex(path)[:12]}")
 
     @classmethod
     def inside(cls, path: str) -> Source:
@@ -57,6 +60,7 @@ class Source:
     @classmethod
     def call(cls, tool: str, arguments: dict[str, Any]) -> Source:
         """Return the source of a tool's output: its name and the canonical JSON of its arguments."""
+        tool = valid_text(tool)
         return cls("tool", f"{tool} {canonical(arguments)}", tool)
 
     @classmethod
