@@ -38,6 +38,8 @@ Status = Literal["new", "known", "changed", "error"]
 _THREADS = 4
 _TITLE_CHARS = 2_000
 _FAILED_EXTRACTOR = "none"
+_CUT = "body incomplete: "
+"""How the note of a fetcher begins that says why a body was cut."""
 
 
 class Extractor(Protocol):
@@ -357,12 +359,23 @@ def _notice(fetched: Fetched, meta: Meta, status: Status, previous: str) -> str:
     if code:
         return f"Error: HTTP {code} from {name}. The answer below is an error page, not the page.\nTry: {_remedy(code)}"
     if status == "error":
-        return f"Error: the body of {name} was cut after {len(fetched.raw)} bytes.\nTry: fetch it again later."
+        return _incomplete(fetched, name)
     if status == "known":
         return "Unchanged: the same bytes as when it was first stored."
     if status == "changed":
         return f"Changed: it differs from the earlier observation obs:{previous}; both are kept."
     return ""
+
+
+def _incomplete(fetched: Fetched, name: str) -> str:
+    """Return what is told of a body that is not the page: why, and what can be done about it."""
+    http = fetched.http
+    if http is not None and (http.status >= 300 or http.status == 206):
+        return f"Error: {name} answered {http.status}, which is not the page.\nTry: another address of the page."
+    why = next((note for note in fetched.notes if note.startswith(_CUT)), "").removeprefix(_CUT)
+    told = f"incomplete, it was cut after {len(fetched.raw)} bytes" + (f": {escape.field(why, 200)}" if why else "")
+    remedy = "read what came; the rest is beyond that limit." if "max_" in why else "fetch it again later."
+    return f"Error: the body of {name} is {told}.\nTry: {remedy}"
 
 
 def _remedy(code: int) -> str:

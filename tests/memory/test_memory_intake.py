@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,21 @@ def test_a_cut_body_is_kept_told_as_an_error_and_an_earlier_copy_stays(world: Wo
     assert cut.is_error and not cut.meta.complete and "was cut after" in cut.notice
     assert "note: incomplete: the body was cut on its way" in cut.text
     assert world.workspace.read(URL).text == "v1 the whole page\n"
+
+
+@pytest.mark.parametrize(
+    ("status", "note", "said"),
+    [
+        (200, "body incomplete: the connection ended after 11 bytes of 90", "cut after 11 bytes: the connection ended"),
+        (200, "body incomplete: cut at 11 bytes (max_body_bytes)", "read what came"),
+        (302, "the server answered 302, which is not the page", "answered 302, which is not the page"),
+        (206, "the server answered 206, which is not the page", "answered 206, which is not the page"),
+    ],
+)
+def test_what_is_not_the_page_is_told_with_its_reason(world: World, status: int, note: str, said: str) -> None:
+    """n04, n14, I9: no redirect is called a cut body, no limit a failure that passes by waiting."""
+    (bad,) = take(world, replace(page(URL, b"<html>the w", status, complete=False), notes=(note,)))
+    assert bad.is_error and said in bad.notice and "\nTry: " in bad.notice
 
 
 def test_what_has_no_text_keeps_its_bytes_and_says_what_it_is(world: World) -> None:
