@@ -93,9 +93,10 @@ class App:
             raise
 
     def dated(self) -> list[Path]:
-        """Return the folders beside us that `run` made by itself for this user, oldest first."""
-        found = sorted(path for path in Path.cwd().glob("manusfs-*") if (path / "manusfs.toml").is_file())
-        return [path for path in found if self.trust.is_own(path)] if found else []
+        """Return the folders here that `run` made by itself for this user and that hold a session, oldest first."""
+        found = [path for path in Path.cwd().glob("manusfs-[0-9]*") if (path / "manusfs.toml").is_file()]
+        begun = sorted(path for path in found if next(path.glob("sessions/*/transcript.jsonl"), None))
+        return [path for path in begun if self.trust.is_own(path)] if begun else []
 
     def work_in(self, folder: Path) -> None:
         """Let hints name `folder`: it is not found from here without being told."""
@@ -179,6 +180,8 @@ class App:
             return file.read_bytes()
         except FileNotFoundError:
             pass
+        except OSError as error:
+            raise ConfigError(f"can't read {str(file)!r}: {error.strerror}", hint="check its owner and mode") from error
         key = os.urandom(32)
         try:
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -81,6 +81,8 @@ def _look(app: App, *, offline: bool) -> Iterator[_Finding]:
     if isinstance(settings, _Finding):
         yield settings
         settings = Settings()  # the rest is looked at all the same, as it would be without them
+    else:
+        yield from _names(app, settings)
     yield from _disk(app, folder if isinstance(folder, Path) else None)
     yield from _model(settings, Keys.from_environment(), offline=offline)
     yield _search(settings, Keys.from_environment())
@@ -110,11 +112,16 @@ def _folder(app: App) -> Path | _Finding:
 
 def _settings(app: App, folder: Path | None) -> Settings | _Finding:
     try:
-        settings = app.settings(folder).settings
-        app.check(settings)
-        return settings
+        return app.settings(folder).settings
     except ManusfsError as error:
         return _Finding("settings", False, str(error), error.hint)
+
+
+def _names(app: App, settings: Settings) -> Iterator[_Finding]:
+    try:
+        app.check(settings)
+    except ManusfsError as error:
+        yield _Finding("settings", False, str(error), error.hint)
 
 
 def _disk(app: App, folder: Path | None) -> Iterator[_Finding]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from manusfs.agent import Agent, AgentEvent, Result
     from manusfs.memory import Workspace
     from manusfs.records import Event
+    from manusfs.workspace.settings import Settings
 
 __all__ = ["Given", "agent_for", "limits", "perform", "resume", "run"]
 
@@ -97,8 +98,8 @@ def run(context: click.Context, /, task: str, sources: tuple[str, ...], as_json:
     if not task.strip():
         raise UsageError("the task is empty", hint='say what to find out: manusfs run "…"')
     given = Given(_given(flags), as_json=as_json)
-    bodies = [_standard_input() if source == "-" else source for source in sources]
-    with _workspace(app, given.flags) as workspace:
+    bodies = [_body(source) for source in sources]
+    with _workspace(app, given) as workspace:
         code = perform(context, workspace, lambda agent: agent.run(task, bodies), given)
     context.exit(code)
 
@@ -185,7 +186,9 @@ def agent_for(app: App, workspace: Workspace, on_event: Callable[[AgentEvent], N
 
     app.check(workspace.settings, given.flags)
     keys = Keys.from_environment()
-    name = _model_name(app, workspace, keys, given)
+    name, line = _model_name(workspace.settings, keys, given)
+    if line:
+        talk(app.context, line)
     access = Access(
         keys={"anthropic": keys.anthropic, "brave": keys.brave, "tavily": keys.tavily},
         credential=fingerprint(keys.anthropic, app.hmac_key()) if keys.anthropic and name != "offline" else "",
@@ -195,13 +198,13 @@ def agent_for(app: App, workspace: Workspace, on_event: Callable[[AgentEvent], N
     return Agent(workspace, name, workspace.settings, on_event, stop, access)
 
 
-def _model_name(app: App, workspace: Workspace, keys: Keys, given: Given) -> str:
-    """Return the model to ask: the one named, else on resume the one before, else what the key stands for."""
+def _model_name(settings: Settings, keys: Keys, given: Given) -> tuple[str, str]:
+    """Return the model to ask, and a line to tell: the one named, else on resume the one before, else the key's."""
     from manusfs.models import default_name
 
-    settings, before = workspace.settings, given.earlier_model
+    before = given.earlier_model
     if settings.model:
-        return settings.model
+        return settings.model, ""
     if settings.base_url and not keys.anthropic:
         kind = UsageError if given.flags.get("base_url") else ConfigError
         raise kind(
@@ -213,17 +216,13 @@ def _model_name(app: App, workspace: Workspace, keys: Keys, given: Given) -> str
             f"this session is one of {before!r}, and no key is set",
             hint="set ANTHROPIC_API_KEY, or go on with quotes only: manusfs resume --model offline",
         )
-    if before == "offline":
-        if keys.anthropic:
-            talk(app.context, "note: the session goes on offline, as it began; --model NAME goes on with another model")
-        return before
+    if before == "offline" and keys.anthropic:
+        return before, "note: the session goes on offline, as it began; --model NAME goes on with another model"
     name = default_name(bool(keys.anthropic))
-    if before and before != name:
-        talk(app.context, f"note: the session was one of {before}; it goes on with {name}")
-    if name == "offline":
-        what = "no key is set: the offline model answers, with quotes only (ANTHROPIC_API_KEY for a language model)"
-        talk(app.context, what)
-    return name
+    if before not in ("", name):
+        return name, f"note: the session was one of {before}; it goes on with {name}"
+    offline = "no key is set: the offline model answers, with quotes only (ANTHROPIC_API_KEY for a language model)"
+    return name, offline if name == "offline" else ""
 
 
 def _print(context: click.Context, result: Result) -> None:
@@ -251,18 +250,21 @@ def _emit(event: AgentEvent) -> None:
 
 
 @contextmanager
-def _workspace(app: App, flags: Mapping[str, Any]) -> Iterator[Workspace]:
+def _workspace(app: App, given: Given) -> Iterator[Workspace]:
     """Yield the workspace here or above; where there is none, one in a dated folder, and say where."""
     try:
         folder = app.find()
     except NoWorkspace:
         if app.explicit:
             raise
-        app.check(app.settings(None, flags).settings, flags)  # before anything is made
+        # Before anything is made.
+        settings = app.settings(None, given.flags).settings
+        app.check(settings, given.flags)
+        _model_name(settings, Keys.from_environment(), given)
         folder = _make(app)
         app.work_in(folder)
         say(f"no workspace here: made {folder}")
-    with app.open(flags, folder) as workspace:
+    with app.open(given.flags, folder) as workspace:
         yield workspace
 
 
@@ -322,6 +324,22 @@ def _secret(app: App) -> bytes:
         return app.hmac_key()
     except StorageError:
         return b""
+
+
+def _body(source: str) -> str | bytes:
+    """Return a source as the agent takes it; one that is no URL and no file is refused before anything is made."""
+    from manusfs.memory.sources import classify
+
+    kind = classify(source)
+    if kind == "-":
+        return _standard_input()
+    if kind == "url":
+        from manusfs.fetch.urls import checked
+
+        checked(source)
+    elif not source.lower().startswith("file://") and not Path(source).exists():
+        raise NotFound(f"no such file: {source!r}", hint="check the path; a URL begins with http:// or https://")
+    return source
 
 
 def _standard_input() -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Amount", "Count", "FolderPath", "PolicyName", "RefText", "ReportPath", "SessionName", "SourceText"]
 
+_ID = re.compile(r"[0-9a-f]{12,64}([/@].*)?\Z")
 _MOST = 200
 """Suggestions that a shell is given."""
 
@@ -97,7 +99,7 @@ class ReportPath(_Known):
 
     def known(self, ctx: click.Context, incomplete: str) -> Iterable[str]:
         """Return the reports here."""
-        return _in_workspace(ctx, lambda folder: list(folder.root.walk("reports")))
+        return _in_workspace(ctx, lambda f: (path for path in f.root.walk("reports") if not path.endswith("README.md")))
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the workspace's reports, else the shell's files."""
@@ -105,9 +107,13 @@ class ReportPath(_Known):
 
 
 class RefText(_Known):
-    """A ref, a path or a URL."""
+    """A ref, a path or a URL; also the bare id of an observation, as bash completes words only from a ":" on."""
 
     name = "ref"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text, an id with what makes it a ref."""
+        return f"obs:{value}" if _ID.match(value) else value
 
     def known(self, ctx: click.Context, incomplete: str) -> Iterable[str]:
         """Return the observations here, notes and reports; a shell that parts words at ":" gets what is behind it."""

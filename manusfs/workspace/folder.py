@@ -158,7 +158,7 @@ def _make_folder(path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        told = storage_error(error, "make the folder", str(path))
+        told = storage_error(error, "make the folder", str(path.absolute()))
         raise StorageError(str(told), hint="choose a folder in which you may write") from error
 
 
