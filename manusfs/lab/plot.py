@@ -24,7 +24,7 @@ _COLOURS = (
     "#222222",
 )
 _STEPS = 4
-_POINTS = 600
+_POINTS = 200
 
 
 def plot(runs: Sequence[tuple[str, Sequence[Measures]]]) -> str:
