@@ -9,11 +9,12 @@ import click
 
 from manusfs.cli.app import App
 from manusfs.cli.named import typed
-from manusfs.cli.out import data, emit, human_bytes, talk
+from manusfs.cli.out import counted, data, emit, human_bytes, talk
 from manusfs.cli.types import ReportPath
 from manusfs.errors import NotFound
 
 if TYPE_CHECKING:
+    from manusfs.memory.verify import Report
     from manusfs.workspace.paths import Root
 
 __all__ = ["cite", "index", "verify"]
@@ -89,16 +90,21 @@ def _report(root: Root, given: str) -> str:
 
 @click.command()
 @click.option(
-    "--repair", is_flag=True, help="Mend what can be mended; move the rest to lost+found/. Nothing is deleted."
+    "--repair", is_flag=True, help="Mend what can be mended; keep the rest and say what is lost. Nothing is deleted."
 )
 @click.option(
-    "--json", "as_json", is_flag=True, help="One object: observations, bytes, refs, damaged, lost, orphans, ok."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="One object: observations, bytes, refs, damaged, lost, lost_for_good, ok and more.",
 )
 @click.pass_context
 def verify(context: click.Context, repair: bool, as_json: bool) -> None:
     """Check every stored byte and every ref.
 
-    The network stays off.
+    The network stays off. --repair makes texts again from their raw bytes, takes what the cache has, asks the source of
+    a damaged page once, and mends descriptions by their checksum or from the transcripts. What nothing gives back
+    stays where it is, beside what is whole, and is told as lost for good.
 
     \b
     Examples:
@@ -112,15 +118,26 @@ def verify(context: click.Context, repair: bool, as_json: bool) -> None:
     if as_json:
         emit(found.to_json())
         context.exit(0 if found.ok else 12)
-    for title, entries in (("damaged", found.damaged), ("lost", found.lost), ("repaired", found.repaired)):
+    groups = {"damaged": found.damaged, "lost": found.lost, "lost for good": found.lost_for_good}
+    for title, entries in {**groups, "leads nowhere": found.dangling, "repaired": found.repaired}.items():
         for entry in entries:
             data(f"{title}: {entry}")
     if found.orphans:
-        talk(context, f"{len(found.orphans)} observations that no transcript names: whole and kept")
-    size = human_bytes(found.bytes)
-    state = "all whole" if found.ok else "not whole: `manusfs verify --repair` mends what can be mended"
-    data(typed(f"{found.observations} observations, {size}, {found.refs} refs: {state}"))
+        talk(context, f"{counted(len(found.orphans), 'observation')} that no transcript names: whole and kept")
+    checked = f"{counted(found.observations, 'observation')} and transcripts, {human_bytes(found.bytes)} read"
+    data(typed(f"{checked}, {counted(found.refs, 'ref')}: {_state(found, repair)}"))
     context.exit(0 if found.ok else 12)
+
+
+def _state(found: Report, repair: bool) -> str:
+    """Return in words how it stands, and what to do where that helps."""
+    if found.ok:
+        wrong = f", but {counted(len(found.dangling), 'ref')} in notes or reports never led anywhere"
+        return f"all whole{wrong if found.dangling else ''}"
+    if not repair and (found.damaged or found.lost):
+        return "not whole: `manusfs verify --repair` mends what can be mended"
+    lost = len(found.damaged) + len(found.lost) + len(found.lost_for_good)
+    return f"all else is whole; {lost} lost for good: only a source that gives the same bytes again can bring it back"
 
 
 @click.group()

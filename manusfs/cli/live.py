@@ -15,13 +15,14 @@ __all__ = ["Live"]
 _ARGUMENT_CUT = 100
 _RESULT_CUT = 120
 _ERROR_CUT = 300
+_ONE = {"hits": "hit", "matches": "match", "listing": "listing"}
 _TOTAL = re.compile(r'<(hits|matches|listing)\b[^>]*\btotal="(\d+)"')
 
 
 def _plain(text: str) -> str:
     """Return the first line of a result in words: what a person need not see as a tag."""
     if match := _TOTAL.match(text):
-        return f"{match[2]} {match[1]}"
+        return f"{match[2]} {_ONE[match[1]] if match[2] == '1' else match[1]}"
     cut = _ERROR_CUT if text.startswith("Error: ") else _RESULT_CUT
     return "the plan" if text.startswith("<todo") else escape.terminal(" ".join(text.split()))[:cut]
 

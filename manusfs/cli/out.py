@@ -13,7 +13,7 @@ import click
 from manusfs.cli.named import typed
 from manusfs.records import escape
 
-__all__ = ["complain", "data", "emit", "human_bytes", "line", "on_terminal", "say", "talk", "unwatched"]
+__all__ = ["complain", "counted", "data", "emit", "human_bytes", "line", "on_terminal", "say", "talk", "unwatched"]
 
 
 def data(text: str, *, newline: bool = True) -> None:
@@ -65,6 +65,11 @@ def line(text: str, limit: int = 70) -> str:
     """Return `text` as one line of at most `limit` characters, without controls."""
     text = " ".join(escape.terminal(text).split())
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return `number` and `noun`, in the plural unless it is one: "1 ref", "2 refs"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def human_bytes(size: int) -> str:

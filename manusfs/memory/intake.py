@@ -159,6 +159,10 @@ class Intake:
             taken.append(self._taken(item, done.meta, done.known, order + len(taken), done.repairs))
         return taken
 
+    def draft(self, fetched: Fetched, session: str) -> Draft:
+        """Return what would be stored of `fetched`; nothing is."""
+        return self._draft(_Item(fetched, "", sha256_hex(fetched.raw), ""), session)
+
     def event(self, taken: Taken, call: str) -> Event:
         """Return the transcript event of `taken`: ref, form and hash, never the body."""
         meta = taken.meta

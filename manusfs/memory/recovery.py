@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from manusfs.errors import Damaged, ManusfsError, NotFound
 from manusfs.memory.reading import State
 from manusfs.memory.render import name_of
-from manusfs.records import Fetched, Meta, Source, observation_id, sha256_hex, valid_text
+from manusfs.records import Fetched, Meta, ObsRef, Source, observation_id, sha256_hex, valid_text
 from manusfs.workspace.lost import set_aside
 
 if TYPE_CHECKING:
@@ -88,6 +88,14 @@ class Recovery:
                 f"obs:{id}/raw is whole again",
             )
         return self._restored(meta, view, fetched.raw, data, "unchanged", "its source, which has the same bytes")
+
+    def mend(self, ref: ObsRef, *, network: bool = True) -> bool:
+        """Return True if the view of `ref` is whole again after what could be tried."""
+        try:
+            found = self.recover(ref.id, ref.view, Damaged(f"obs:{ref.id} is damaged"), network=network)
+        except ManusfsError:
+            return False
+        return found.state in ("stored", "unchanged")
 
     def _raw_here(self, meta: Meta) -> bytes | None:
         """Return the raw bytes from the tree or the cache."""

@@ -189,11 +189,7 @@ class Resolver:
 
     def mend(self, ref: ObsRef, *, network: bool = True) -> bool:
         """Return True if the view of `ref` is whole again after what could be tried."""
-        try:
-            recovered = self._recovery().recover(ref.id, ref.view, Damaged(f"obs:{ref.id} is damaged"), network=network)
-        except ManusfsError:
-            return False
-        return recovered.state in ("stored", "unchanged")
+        return self._recovery().mend(ref, network=network)
 
     def _newest(self, url: str) -> ObsRef:
         if self._refresh is not None:

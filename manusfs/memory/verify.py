@@ -11,16 +11,16 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from manusfs.errors import ManusfsError, NotFound, StorageError
+from manusfs.memory.mending import Mender, give_up, given_up
 from manusfs.memory.renderer import Renderer
 from manusfs.memory.verify_refs import broken_refs, own_refs
-from manusfs.records import Event, ObsRef, Part, TextPart, part_from_json
+from manusfs.records import Event, Part, TextPart, part_from_json
 from manusfs.workspace.locks import lock_workspace
-from manusfs.workspace.lost import set_aside
 
 if TYPE_CHECKING:
     from manusfs.store import Observations
@@ -49,16 +49,20 @@ class Report:
     damaged: tuple[str, ...]
     """What does not match its hash or checksum."""
     lost: tuple[str, ...]
-    """Refs that lead nowhere."""
+    """What transcripts and reports name and nothing gives any more; one line an observation."""
     orphans: tuple[str, ...]
     """Observations that no transcript names: whole, kept, and no fault; a crash may leave one."""
     repaired: tuple[str, ...] = ()
     """What repair did."""
+    lost_for_good: tuple[str, ...] = ()
+    """What an earlier repair could not mend: to ask for it again brings nothing back."""
+    dangling: tuple[str, ...] = ()
+    """Refs in notes and reports that no observation ever had: mistyped or made up; nothing was lost."""
 
     @property
     def ok(self) -> bool:
         """True if nothing is damaged or lost."""
-        return not self.damaged and not self.lost
+        return not self.damaged and not self.lost and not self.lost_for_good
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that `verify --json` prints."""
@@ -78,7 +82,9 @@ class _Findings:
     """Ids that transcripts name."""
     sessions: set[str] = field(default_factory=set)
     damaged: list[str] = field(default_factory=list)
-    lost: list[str] = field(default_factory=list)
+    lost: dict[str, list[str]] = field(default_factory=dict)
+    """By what is lost, a line for each place that names it."""
+    dangling: list[str] = field(default_factory=list)
     bytes: int = 0
     refs: int = 0
 
@@ -88,21 +94,42 @@ def verify(
     observations: Observations,
     *,
     repair: bool = False,
-    mend: Callable[[ObsRef], bool] | None = None,
+    mender: Mender | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Return what is wrong in the workspace. With `repair`, mend what can be and move the rest to `lost+found/`.
+    """Return what is wrong in the workspace. With `repair`, mend what can be.
+
+    What can't be mended stays where it is, as its other files and blocks can still be read; only a folder of which
+    nothing tells what it is goes to `lost+found/`. What repair had to leave is told as lost for good from then on.
 
     Raises:
         Locked: repair was asked for while someone works in the workspace.
     """
     if not repair:
-        return _report(_look(folder, observations, progress))
+        return _report(_look(folder, observations, progress), given_up(folder))
     with lock_workspace(folder.root, shared=False):
         before = _look(folder, observations, progress)
-        done = tuple(_repaired(folder, before, mend))
+        mender = mender or Mender(folder)
+        done = list(_repaired(folder, before, mender))
         after = _look(folder, observations, progress) if done else before
-        return _report(after, done)
+    # What is gone as a whole comes back as any source does, by a session of its own: that needs the lock.
+    there = {*after.ids, *after.broken.values()}
+    if back := list(mender.bring_back(key[4:] for key in after.lost if key[4:] in after.known - there)):
+        done, after = [*done, *back], _look(folder, observations, progress)
+    report = _report(after, frozenset(), tuple(done))
+    give_up(folder, [line for line in (*report.damaged, *after.lost) if not _is_unread(line, after)])
+    return report
+
+
+def _repaired(folder: Folder, found: _Findings, mender: Mender) -> Iterator[str]:
+    for path in found.unread & found.broken.keys():
+        yield f"obs:{found.broken[path]} {path}: can't be read now, so it stays where it is"
+    broken = {path: id for path, id in found.broken.items() if path not in found.unread}
+    yield from mender.repair(broken, lambda path, id: list(_observation(folder, path, id, _Findings())))
+
+
+def _is_unread(line: str, found: _Findings) -> bool:
+    return any(path in line or f"obs:{found.broken.get(path)}" == line for path in found.unread)
 
 
 def _look(folder: Folder, observations: Observations, progress: Progress | None) -> _Findings:
@@ -121,22 +148,32 @@ def _look(folder: Folder, observations: Observations, progress: Progress | None)
         if progress is not None:
             progress(f"sessions/{session}")
         _transcript(folder, session, renderer, found)
-    for path in _files(folder, "reports"):
-        _report_refs(folder, path, found)
+    for place in ("notes", "reports"):
+        for path in _files(folder, place):
+            _refs_in(folder, path, found)
     return found
 
 
-def _report(found: _Findings, repaired: tuple[str, ...] = ()) -> Report:
+def _report(found: _Findings, given_up: frozenset[str], repaired: tuple[str, ...] = ()) -> Report:
+    gone = [line for line in found.damaged if line in given_up]
+    gone += [_summed(lines) for key, lines in found.lost.items() if key in given_up]
     orphans = tuple(f"obs:{id} {path}" for id, path in found.ids.items() if id not in found.known)
     return Report(
         observations=len(found.ids) + len(found.broken),
         bytes=found.bytes,
         refs=found.refs,
-        damaged=tuple(found.damaged),
-        lost=tuple(dict.fromkeys(found.lost)),
+        damaged=tuple(line for line in found.damaged if line not in given_up),
+        lost=tuple(_summed(lines) for key, lines in found.lost.items() if key not in given_up),
         orphans=orphans,
         repaired=repaired,
+        lost_for_good=tuple(gone),
+        dangling=tuple(found.dangling),
     )
+
+
+def _summed(lines: Sequence[str]) -> str:
+    more = len(lines) - 1
+    return f"{lines[0]} (and {more} more place{'' if more == 1 else 's'})" if more else lines[0]
 
 
 def _observation_folders(folder: Folder) -> Iterator[tuple[str, str]]:
@@ -267,7 +304,8 @@ def _transcript(folder: Folder, session: str, renderer: Renderer, found: _Findin
             before[last] = Event(event["kind"], event["data"], last)
             if event["kind"] == "epoch":
                 found.refs += len(own_refs(before[last]))
-                found.lost.extend(broken_refs(before[last], session, before))
+                for lost in broken_refs(before[last], session, before):
+                    found.lost.setdefault(lost, [lost])
         except (KeyError, TypeError, ValueError, AttributeError, ManusfsError):
             found.damaged.append(f"msg:{session}:{last} {path}: line {number} is no event that this version can read")
 
@@ -284,7 +322,11 @@ def _event(event: Mapping[str, Any], session: str, renderer: Renderer, found: _F
         try:
             renderer.text(part)
         except ManusfsError as error:
-            found.lost.append(f"{part.ref} in msg:{session}:{event['seq']}: {_unread(error, '', found)}")
+            _unread(error, "", found)
+            # What is damaged is told once, as damaged: repair, or reading it, may bring it back.
+            if part.ref.id not in found.broken.values():
+                line = f"{part.ref} in msg:{session}:{event['seq']}: {error}"
+                found.lost.setdefault(f"obs:{part.ref.id}", []).append(line)
 
 
 def _parts(kind: str, data: Mapping[str, Any]) -> Iterator[Part]:
@@ -296,42 +338,20 @@ def _parts(kind: str, data: Mapping[str, Any]) -> Iterator[Part]:
         yield part_from_json(part)
 
 
-def _report_refs(folder: Folder, path: str, found: _Findings) -> None:
+def _refs_in(folder: Folder, path: str, found: _Findings) -> None:
     text = folder.root.read(path).decode("utf-8", "replace")
     match = _SESSION_OF.match(path)
-    issued_here = match is not None and match[1] in found.sessions
+    issued_here = path.startswith("notes/") or (match is not None and match[1] in found.sessions)
     for id in dict.fromkeys(_REPORT_REF.findall(text)):
         found.refs += 1
         if id in found.ids or id in found.broken.values():
             continue
-        # A ref that no transcript ever issued was invented by a model: `manusfs cite` tells that, nothing was lost.
+        line = f"obs:{id} in {path}: there is no such observation"
+        # A ref that no transcript ever issued was invented or mistyped: nothing was lost.
         if id in found.known or not issued_here:
-            found.lost.append(f"obs:{id} in {path}: there is no such observation")
-
-
-def _repaired(folder: Folder, found: _Findings, mend: Callable[[ObsRef], bool] | None) -> Iterator[str]:
-    for path, id in found.broken.items():
-        if path in found.unread:
-            yield f"obs:{id} {path}: can't be read now, so it stays where it is"
-            continue
-        if mend is not None:
-            for view in _views(folder, path):
-                mend(ObsRef(id, view))
-            if not list(_observation(folder, path, id, _Findings())):
-                yield f"obs:{id} {path}: mended"
-                continue
-        try:
-            yield f"obs:{id} {path}: moved to {set_aside(folder.root, path)}"
-        except ManusfsError as error:
-            yield f"obs:{id} {path}: could not be moved: {error}"
-
-
-def _views(folder: Folder, path: str) -> Iterable[str]:
-    try:
-        meta = _unsealed(folder.root.read(f"{path}/meta.json").rstrip(b"\n"))
-    except ManusfsError:
-        return ("raw",)
-    return tuple((meta or {}).get("files", {"raw": {}}))
+            found.lost.setdefault(f"obs:{id}", []).append(line)
+        else:
+            found.dangling.append(line)
 
 
 def _names(folder: Folder, place: str) -> list[str]:

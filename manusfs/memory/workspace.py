@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from manusfs.memory.resolver import Resolver
     from manusfs.memory.search import Hits, Matches, Search
     from manusfs.memory.verify import Report
-    from manusfs.records import Event, Extracted, Fetched, Meta, ObsRef, Ref
+    from manusfs.records import Event, Extracted, Fetched, Meta, Ref
     from manusfs.session import Transcript
     from manusfs.workspace.fs import FileSystem
 
@@ -277,17 +277,20 @@ class Workspace:
         return note(self.folder.root, text, title, folder)
 
     def verify(self, *, repair: bool = False, progress: Callable[[str], None] | None = None) -> Report:
-        """Return what is wrong in the workspace, network off; with `repair`, mend it or move it to `lost+found/`.
+        """Return what is wrong in the workspace, network off; with `repair`, mend what can be.
 
         Raises:
             Locked: repair was asked for while someone works in it.
         """
+        from manusfs.memory.mending import Mender
         from manusfs.memory.verify import verify
 
+        mender = None
         if repair:
             # Our own session would hold the workspace against us; the next source begins another one.
             self._end_intake_session()
-        return verify(self.folder, self.observations, repair=repair, mend=self._mend_here, progress=progress)
+            mender = Mender(self.folder, self._recovery, self.intake.draft)
+        return verify(self.folder, self.observations, repair=repair, mender=mender, progress=progress)
 
     def rebuild_index(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Make the index anew from the tree and return how many observations it holds.
@@ -357,22 +360,19 @@ class Workspace:
         self.intake.index(taken)
         return taken.meta
 
-    def _recovery(self) -> Recovery:
+    def _recovery(self, keep: bool = True) -> Recovery:
         from manusfs.memory.recovery import Origin, Recovery
 
         origin = Origin(
             extractor=lambda: self.extractor,
             cached=self._cached,
             fetch=self.fetch if self._doors.network else None,
-            keep=self._keep,
+            keep=self._keep if keep else None,
         )
         return Recovery(self.folder, self.observations, self.index, origin)
 
     def _refresh(self) -> None:
         self.finder.refresh()
-
-    def _mend_here(self, ref: ObsRef) -> bool:
-        return self.resolver.mend(ref, network=False)
 
     def _cached(self, sha256: str) -> bytes | None:
         from manusfs.memory.outside import cached

@@ -175,3 +175,41 @@ def test_a_named_folder_that_is_no_workspace_is_told(call: Call, tmp_path: Path)
     for place in ("nowhere", str(tmp_path)):
         done = call("-w", place, "ls")
         assert done.code == 78 and "no workspace" in done.err
+
+
+def test_repair_says_what_is_lost_for_good_and_does_not_ask_to_be_run_again(filled: Call) -> None:
+    (meta,) = Path().glob("observations/file/*/meta.json")
+    ref = filled("ls", "--json").records[0]["ref"]
+    for name, state in (("meta.json", "all whole"), ("text.md", "lost for good")):
+        file = meta.parent / name
+        data = bytearray(file.read_bytes())
+        data[30] ^= 0xFF
+        file.write_bytes(data)
+        told = filled("verify")
+        assert told.code == 12 and "`manusfs verify --repair`" in told.out
+        filled("verify", "--repair")
+        again = filled("verify")
+        assert state in again.out and "--repair" not in again.out
+        assert filled("ls", "--json").records[0]["ref"] == ref
+
+
+def test_a_note_with_a_wrong_ref_is_told_by_verify(filled: Call) -> None:
+    assert filled("note", "See obs:cccccccccccc@0-5 for it.").code == 0
+    told = filled("verify")
+    assert told.code == 0 and "leads nowhere: obs:cccccccccccc in notes/" in told.out and "1 ref in notes" in told.out
+
+
+def test_lists_say_what_a_thing_is_called_and_how_it_ended(filled: Call, tmp_path: Path) -> None:
+    (tmp_path / "nothing.txt").write_bytes(b"")
+    assert "[no text: it is empty]" in filled("add", str(tmp_path / "nothing.txt")).out
+    listed = filled("ls").out
+    assert "Aldon Bridge  (bridge.md)" in listed and "[no text: it is empty]" in listed
+    assert all(" finished " in line for line in filled("ls", "sessions").out.splitlines())
+    assert filled("ls", "notes").out == filled("ls", "reports").out == ""
+
+
+def test_a_wrong_filter_is_told_though_there_are_hits(filled: Call) -> None:
+    done = filled("search", "bridge kind:foo")
+    assert done.out and "kind: takes one of web" in done.err
+    assert "only says what to leave out" in filled("search", "--", "-bridge").err
+    assert "There is no 'nope'" in filled("search", "bridge", "--within", "nope").err

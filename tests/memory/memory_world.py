@@ -64,6 +64,10 @@ class World:
         doors = Doors(self.extractor, self.net, lambda: CLOCK)  # type: ignore[arg-type]
         self.workspace = make(path, told=self.told.append, doors=doors)
 
+    def reopened(self) -> Workspace:
+        """Return the same workspace as another process sees it."""
+        return Workspace.open(self.path, doors=Doors(self.extractor, self.net, lambda: CLOCK))  # type: ignore[arg-type]
+
     @property
     def path(self) -> Path:
         return self.workspace.folder.path

@@ -1,0 +1,125 @@
+"""The repair behind `verify --repair`: it mends what can be proved and never makes anything worse."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from manusfs.errors import Damaged, ManusfsError, StorageError
+from manusfs.memory.meta_mending import Drafts, mend_meta
+from manusfs.records import Event, ObsRef
+from manusfs.workspace.lost import LOST, set_aside
+
+if TYPE_CHECKING:
+    from manusfs.memory.recovery import Recovery
+    from manusfs.workspace import Folder
+
+__all__ = ["Mender", "give_up", "given_up"]
+
+_GIVEN_UP = f"{LOST}/lost-for-good.json"
+Problems = Callable[[str, str], list[str]]
+"""Returns what is wrong with the observation folder of that path and id, one line each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mender:
+    """Mends observation folders. What it can't mend it leaves as it is, as far as anything can still be read there."""
+
+    folder: Folder
+    recovery: Callable[[bool], Recovery] | None = None
+    """Gives what brings bodies back; without the flag, it may store no new observation."""
+    draft: Drafts | None = None
+    """Makes anew what was known of a body."""
+
+    def repair(self, broken: Mapping[str, str], problems: Problems) -> Iterator[str]:
+        """Yield what was done about each of the damaged folders `broken` (id by path).
+
+        Raises:
+            StorageError: something can't be read or written now; what was not seen is not touched.
+        """
+        told = self._told(frozenset(broken.values())) if broken else {}
+        for path, id in broken.items():
+            done = []
+            if not self._described(path, id):
+                how = mend_meta(self.folder, path, id, told.get(id, []), self.draft)
+                if not how:
+                    yield f"obs:{id} {path}: {self._set_aside(path)}"
+                    continue
+                done.append(f"meta.json mended: {how}")
+            left = self._files(path, id, problems)
+            if left:
+                done.append(f"kept as it is, with what is lost for good: {'; '.join(left)}")
+            yield f"obs:{id} {path}: {'; '.join(done) or 'mended'}"
+
+    def bring_back(self, ids: Iterable[str]) -> Iterator[str]:
+        """Yield a line for each of `ids`, whose folders are gone, that the cache or its source gave again."""
+        for id in ids:
+            if self.recovery is not None and self.recovery(True).mend(ObsRef(id, "raw")):
+                yield f"obs:{id}: it was gone and is stored again"
+
+    def _described(self, path: str, id: str) -> bool:
+        from manusfs.store.observations_files import load_meta
+
+        try:
+            load_meta(self.folder.root, path, id)
+        except Damaged:
+            return False
+        return True
+
+    def _files(self, path: str, id: str, problems: Problems) -> list[str]:
+        """Mend the views whose files are damaged, and return what is wrong after that."""
+        from manusfs.store.observations_files import load_meta
+
+        left = problems(path, id)
+        if not left or self.recovery is None:
+            return left
+        # To store what a changed source gives now would take a session, and that the lock that repair holds.
+        recovery = self.recovery(False)
+        files = load_meta(self.folder.root, path, id).files
+        for view in ("raw", "text", "full"):
+            if view in files and any(line.startswith(f"{path}/{files[view].name}:") for line in left):
+                # The others follow from the raw bytes; to ask the source once is enough.
+                recovery.mend(ObsRef(id, view), network=view == "raw")
+        return problems(path, id)
+
+    def _set_aside(self, path: str) -> str:
+        try:
+            return f"moved to {set_aside(self.folder.root, path)}: nothing tells what it is"
+        except ManusfsError as error:
+            return f"could not be moved: {error}"
+
+    def _told(self, ids: frozenset[str]) -> dict[str, list[Event]]:
+        """Return the `observation` events of `ids` in all transcripts."""
+        from manusfs.session import Transcript, sessions
+
+        found: dict[str, list[Event]] = {}
+        for info in sessions(self.folder):
+            try:
+                with Transcript.open(self.folder, info.session) as transcript:
+                    events = transcript.events
+            except StorageError:
+                raise
+            except ManusfsError:
+                continue
+            for event in events:
+                if event.kind == "observation" and event.data.get("id") in ids:
+                    found.setdefault(str(event.data["id"]), []).append(event)
+        return found
+
+
+def given_up(folder: Folder) -> frozenset[str]:
+    """Return what earlier repairs could not mend."""
+    try:
+        lines = json.loads(folder.root.read(_GIVEN_UP))["lost"] if folder.root.exists(_GIVEN_UP) else []
+        return frozenset(str(line) for line in lines)
+    except (ManusfsError, ValueError, TypeError, KeyError):
+        return frozenset()
+
+
+def give_up(folder: Folder, lines: Iterable[str]) -> None:
+    """Remember what could not be mended, so that nobody is told to repair it again."""
+    now = sorted(set(lines))
+    if now or folder.root.exists(_GIVEN_UP):
+        folder.root.write_atomic(_GIVEN_UP, json.dumps({"lost": now}, ensure_ascii=False, indent=1).encode() + b"\n")
