@@ -137,7 +137,7 @@ def _state(found: Report, repair: bool) -> str:
     if not repair and (found.damaged or found.lost):
         return "not whole: `manusfs verify --repair` mends what can be mended"
     lost = len(found.damaged) + len(found.lost) + len(found.lost_for_good)
-    return f"all else is whole; {lost} lost for good: only a source that gives the same bytes again can bring it back"
+    return f"all else is whole; {lost} lost for good: only `manusfs add` of the same file or page can bring that back"
 
 
 @click.group()

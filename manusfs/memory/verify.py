@@ -116,9 +116,9 @@ def verify(
     there = {*after.ids, *after.broken.values()}
     if back := list(mender.bring_back(key[4:] for key in after.lost if key[4:] in after.known - there)):
         done, after = [*done, *back], _look(folder, observations, progress)
-    report = _report(after, frozenset(), tuple(done))
-    give_up(folder, [line for line in (*report.damaged, *after.lost) if not _is_unread(line, after)])
-    return report
+    left = frozenset(line for line in (*after.damaged, *after.lost) if not _is_unread(line, after))
+    give_up(folder, left)
+    return _report(after, left, tuple(done))
 
 
 def _repaired(folder: Folder, found: _Findings, mender: Mender) -> Iterator[str]:

@@ -87,8 +87,8 @@ def test_a_damaged_text_that_nothing_makes_again_stays_in_its_place(world: World
     world.extractor.version = 2
     world.net.pages.clear()
     flip(world.files(ref)["text.md"], at=700_000)
-    assert world.workspace.verify(repair=True).lost_for_good == ()
-    assert world.workspace.verify().lost_for_good
+    report = world.workspace.verify(repair=True)
+    assert report.damaged == () and report.lost_for_good == world.workspace.verify().lost_for_good != ()
     assert citations.check(footnote(ref), world.workspace.resolver).ok
 
 
@@ -148,6 +148,15 @@ def test_what_is_gone_as_a_whole_comes_back_from_its_source(world: World) -> Non
     assert [line.partition(" ")[0] for line in world.workspace.verify().lost] == [ref]
     report = world.workspace.verify(repair=True)
     assert report.ok and "stored again" in report.repaired[0] and world.workspace.verify().ok
+
+
+def test_a_file_that_is_added_again_mends_what_was_lost_for_good(world: World, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_bytes(BODY)
+    ref = world.workspace.add(str(tmp_path / "page.html")).ref
+    flip(world.files(ref)["raw.html"])
+    assert world.workspace.verify(repair=True).lost_for_good
+    assert world.workspace.add(str(tmp_path / "page.html")).ref == ref
+    assert world.workspace.verify().ok
 
 
 def test_a_ref_in_a_note_that_leads_nowhere_is_told_and_is_no_damage(world: World) -> None:
