@@ -35,6 +35,10 @@ _READING_CHARS = 2_000_000
 _DEEPEST = 200
 """libxml2 drops what is nested deeper than 255 levels, and main-content heuristics hang on it."""
 _SHORT = 200
+_BLOCKS = frozenset(
+    "address article aside blockquote center dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 "
+    "h5 h6 header hr li main nav ol p pre section summary table tbody td tfoot th thead tr ul".split()
+)
 
 
 class Html:
@@ -135,14 +139,38 @@ def _prepare(source: str, tree: Any, seen: Seen) -> Marks:
             node.delattr("href")
     for node in seen.layout:
         _as_block(tree, node)
+    # trafilatura drops figures whole, whatever stands in them
+    for name, instead in (("figcaption", "p"), ("figure", "div")):
+        for node in tree.document.query_selector_all(name):
+            _as_block(tree, node, instead)
+    for node, _ in (*seen.tables, *seen.code):
+        _freed(tree, node)
     return Marks(tree, source, seen)
 
 
-def _as_block(tree: Any, node: Any) -> None:
-    """Put a div in the place of `node`: trafilatura keeps little of what stands in cells."""
-    block = tree.create_element("div")
+def _freed(tree: Any, node: Any) -> None:
+    """Take a table or code out of forms and asides, which trafilatura drops with all that stands in them."""
+    parent = node.parent
+    while parent is not None:
+        above = parent.parent
+        if parent.tag in ("form", "aside"):
+            _as_block(tree, parent)
+        parent = above
+
+
+def _as_block(tree: Any, node: Any, name: str = "div") -> None:
+    """Put an element `name` in the place of `node`: trafilatura keeps little of what stands in cells."""
+    block = tree.create_element(name)
+    loose = None
     while (child := node.first_child) is not None:
-        block.append_child(child)
+        if name != "div" or child.tag in _BLOCKS:
+            block.append_child(child)
+            loose = None
+            continue
+        # words without an element of their own are dropped where they are few
+        if loose is None:
+            loose = block.append_child(tree.create_element("p"))
+        loose.append_child(child)
     if node.parent is not None:
         node.parent.replace_child(block, node)
 

@@ -44,6 +44,33 @@ def test_a_table_that_holds_links_is_kept():
     assert all(cell in found for cell in ("A1", "B1", "B2"))
 
 
+_DATA = "<table><thead><tr><th>Town</th></tr></thead><tbody><tr><td>Beta</td><td>42</td></tr></tbody></table>"
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        f"<figure>{_DATA}<figcaption>Gamma</figcaption></figure>",
+        f"<figure><figcaption>Gamma</figcaption><div>{_DATA}</div></figure>",
+        "<figure><table><caption>Beta</caption><tr><td>42</td><td>x</td></tr><tr><td>Gamma</td><td>y</td></tr></table>"
+        "</figure>",
+        "<figure><blockquote><p>Beta 42</p></blockquote><figcaption>Gamma</figcaption></figure>",
+        "<figure><pre>Beta = 42</pre><figcaption>Gamma</figcaption></figure>",
+        "<figure><ul><li>Beta</li><li>42</li><li>Gamma</li></ul></figure>",
+        '<figure><img src="a.png" alt="x"><figcaption>Beta 42 Gamma</figcaption></figure>',
+        f"<aside>{_DATA}<p>Gamma</p></aside>",
+        f"<form>{_DATA}<p>Gamma</p></form>",
+        "<aside><pre>Beta = 42  # Gamma</pre></aside>",
+        "<table><tr><td>Beta<table><tr><td>42</td><td>x</td></tr></table></td><td>Gamma</td></tr></table>",
+        "<table><tr><th>Beta</th><td><p>42</p><p>y</p></td></tr><tr><th>Gamma</th><td><ul><li>x</li></ul></td></tr></table>",
+    ],
+)
+def test_what_stands_in_figures_forms_asides_and_cells_is_in_the_reading_view(markup: str):
+    """h01, h02 and their kind: the heuristics drop such places with all that stands in them."""
+    found = extracted(page(markup))
+    assert all(word in found.text for word in ("Beta", "42", "Gamma")), found.text
+
+
 @pytest.mark.parametrize(
     "markup", ["<pre>{}</pre>", "<pre><code>{}</code></pre>", '<div class="highlight"><pre>{}</pre></div>']
 )
