@@ -151,12 +151,14 @@ def _legacy(raw: bytes, codec: str, markup: bool) -> Decoded:
     text = raw.decode("utf-8", "replace")
     bad = text.count("\ufffd") - raw.count(b"\xef\xbf\xbd")
     good = sum(1 for char in text[:_SAMPLE_BYTES] if char > "\x7f") - bad
-    if bad <= max(1, len(text) // 1000) and good > 4 * bad:
+    # A whole sequence hardly comes about by chance: with the label it is enough, without it they must be many.
+    labelled = codec == "utf_8" and good > 0 and bad <= max(2, len(text) // 100)
+    if labelled or (bad <= max(1, len(text) // 1000) and good > 4 * bad):
         return Decoded(text, "utf-8", (f"{bad} bytes that are not valid UTF-8 were replaced",))
-    return _detected(raw, markup)
+    return _detected(raw, codec, markup)
 
 
-def _detected(raw: bytes, markup: bool) -> Decoded:
+def _detected(raw: bytes, declared: str, markup: bool) -> Decoded:
     from charset_normalizer import from_bytes
 
     sample = _sample(raw, markup)
@@ -164,7 +166,8 @@ def _detected(raw: bytes, markup: bool) -> Decoded:
     guess = _codec(best.encoding) if best is not None else ""
     codec = latin_codec(sample) if _is_latin(best.alphabets if best else ()) else guess or "cp1252"
     text = raw.decode(codec, "replace")
-    notes = (f"charset not declared, guessed: {_shown(codec)}",)
+    why = f"charset declared as {_shown(declared)}, which it is not" if declared else "charset not declared"
+    notes = (f"{why}, guessed: {_shown(codec)}",)
     if "\ufffd" in text and codec == "cp1252":
         # windows-1252 leaves five bytes without meaning; latin-1 gives each a place
         text = raw.decode("latin-1")

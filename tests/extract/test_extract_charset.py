@@ -134,3 +134,19 @@ def test_utf8_comes_through_unchanged(text: str):
     """A text is its own view, byte for byte; the escapes of ISO 2022 are the one exception."""
     if "\x1b$" not in text:
         assert decode(text.encode()).text == text
+
+
+def test_a_few_bad_bytes_do_not_make_a_page_that_says_utf8_another():
+    """R14: what was declared and reads well stays; the damage is told."""
+    raw = b'<meta charset="utf-8"><p>' + "na\u00efve".encode() + b" and bad \xe9\xff bytes"
+    found = decode(raw, markup=True)
+    assert "na\u00efve" in found.text
+    assert found.charset == "utf-8"
+    assert found.notes == ("2 bytes that are not valid UTF-8 were replaced",)
+
+
+def test_a_wrong_label_is_told_as_such():
+    """R14: nobody is told that there was none."""
+    found = decode(RU.encode("cp1251"), "utf-8")
+    assert found.text == RU
+    assert found.notes == ("charset declared as utf-8, which it is not, guessed: windows-1251",)
