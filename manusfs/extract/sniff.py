@@ -38,7 +38,11 @@ _HTML_LIKELY = re.compile(
     rb"main|header|nav|center|form|pre|blockquote|frameset|noscript)[\s>/]|<!--",
     re.IGNORECASE,
 )
-_HTML_SOMEWHERE = re.compile(rb"</?(?:p|div|span|h[1-6]|table|tr|td|ul|ol|li|a|br|body|html)[\s>/]", re.IGNORECASE)
+_HTML_SOMEWHERE = re.compile(
+    rb"</?(?:p|div|span|h[1-6]|table|tr|td|th|ul|ol|li|dl|dt|dd|a|br|hr|body|html|b|i|u|em|strong|small|big|tt|code|kbd|"
+    rb"sub|sup|img|font|center|pre|blockquote|cite|form|section|article|main|nav|noframes|noscript|title)[\s>/]",
+    re.IGNORECASE,
+)
 _XML_PROLOG = re.compile(rb"(?:<\?.*?\?>|<!--.*?-->|<!doctype[^>\[]*(?:\[.*?\]\s*)?>|\s+)", re.IGNORECASE | re.DOTALL)
 _ROOT = re.compile(rb"<(?:[\w.-]+:)?([\w.-]+)")
 _HINTS_HTML = ("text/html", "application/xhtml+xml")

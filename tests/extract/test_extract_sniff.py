@@ -24,6 +24,8 @@ TABLE = [
     (b"<p>words</p>", "", "", "text/html"),
     (b"words <b>and</b> <p>more", "text/html; charset=x", "", "text/html"),
     (b"words and more", "text/html", "", "text/plain"),
+    (b"only <b>one</b> word is bold &amp; no more", "text/html", "", "text/html"),
+    (b"std::vector<int> x = List<T>(); if (a <b) {}", "text/html", "", "text/plain"),
     (b"<html> is how a page begins", "text/plain", "a.md", "text/html"),
     (b"<div>\n# not a page\n", "text/markdown", "", "text/markdown"),
     (b"<html>{% for x in y %}", "", "page.j2", "text/x-template"),
