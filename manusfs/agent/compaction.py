@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from manusfs.agent.reply import usage_data
-from manusfs.agent.running import Running
+from manusfs.agent.running import Running, Stopped
 from manusfs.agent.setup import setup
-from manusfs.compact import Budget, Fresh, compact, due, load_policy, reopen, room
-from manusfs.errors import LimitReached, ManusfsError
+from manusfs.compact import Fresh, Summariser, ask, compact, due, reopen, room
+from manusfs.errors import LimitReached, ManusfsError, ModelError
 from manusfs.messages import Reply, Request
 from manusfs.records import Event
 from manusfs.tools.todo import TODO
@@ -24,22 +24,27 @@ def make_room(run: Running) -> bool:
 
     Never while a call is open. What the next epoch takes from files and settings is read anew.
     """
-    policy, budget = load_policy(run.settings.policy), Budget.of(run.profile, run.max_tokens)
+    policy, budget = run.policy, run.budget
     if run.window.open_calls or not due(run.window, policy, budget):
         _warn(run, min(policy.mark(budget), budget.limit))
         return False
-    before = run.window.tokens
+    if _asks_first(run, ask(run.window, policy, budget)):
+        return False
+    before, bills = run.window.tokens, list[Event]()
+    steps = compact(run.window, policy, budget, run.workspace.renderer, _fresh(run), _summariser(run))
     try:
-        events, bills = _performed(run, compact(run.window, policy, budget, run.workspace.renderer, _fresh(run)))
+        events = _performed(run, steps, bills)
     except LimitReached as error:
         run.tell("warning", f"{error}; {error.hint}")
-        return False
-    if not events:
-        return False
+        events = ()
     # Refs in the events count on being the very next lines.
     run.record([*events, *bills])
+    if events and (failed := (events[0].data.get("summary") or {}).get("failed")):
+        run.tell("warning", f"no summary was made, the older turns are folded: {failed}")
+    if not any(event.kind == "epoch" for event in events):
+        return False
     after = run.window.tokens
-    run.warned_epoch = 0
+    run.warned_epoch, run.asking = 0, False
     run.recital.stood(after)
     run.tell(
         "compaction",
@@ -53,7 +58,7 @@ def make_room(run: Running) -> bool:
 
 def new_epoch(run: Running) -> None:
     """Open an epoch that carries everything over as it stands, without the old thinking."""
-    policy, budget = load_policy(run.settings.policy), Budget.of(run.profile, run.max_tokens)
+    policy, budget = run.policy, run.budget
     run.record(reopen(run.window, policy, budget, run.workspace.renderer, _fresh(run)))
 
 
@@ -63,7 +68,7 @@ def room_for_results(run: Running) -> int:
     When that is little beside what a compaction would leave, it is the latter: results that are always cut to refs
     would be asked for for ever.
     """
-    left, budget = run.window_left(), Budget.of(run.profile, run.max_tokens)
+    left, budget = run.window_left(), run.budget
     if 2 * left < budget.limit:
         folded = room(run.window, budget, _fresh(run))
         left = left if 4 * left >= 3 * folded else folded
@@ -71,21 +76,50 @@ def room_for_results(run: Running) -> int:
     return int(left / run.window.meter.calibration.ratio)
 
 
+def _asks_first(run: Running, text: str) -> bool:
+    """Ask the model to write down what it needs before the compaction; return False when there is nothing to ask."""
+    if not text or run.profile.name == "offline":
+        return False
+    run.record([Event("changed", {"text": text, "paths": [], "ask_first": True})])
+    run.asking = True
+    return True
+
+
+def _summariser(run: Running) -> Summariser | None:
+    model = run.summary_model
+    if model is None:
+        return None
+    known = run.profile if model is run.model else model.profile
+    tokens, trim = run.settings.summary_tokens, run.settings.summary_trim
+    return Summariser(known.name, known.window, known.max_output, tokens, trim)
+
+
 def _performed(
-    run: Running, steps: Generator[Request, Reply, tuple[Event, ...]]
-) -> tuple[tuple[Event, ...], list[Event]]:
-    """Send the requests that a compaction makes; return its events, and those of what the requests cost."""
-    bills: list[Event] = []
+    run: Running, steps: Generator[Request, Reply, tuple[Event, ...]], bills: list[Event]
+) -> tuple[Event, ...]:
+    """Send the requests that a compaction makes; return its events. What the requests cost is added to `bills`."""
+    model = run.summary_model
     try:
         request = next(steps)
-        while True:
-            reply = run.model.reply(request)
-            cost = run.profile.cost(reply.usage)
+        while model is not None:
+            try:
+                reply = model.reply(request, lambda delta: _on_delta(run))
+            except ModelError as error:
+                request = steps.throw(error)
+                continue
+            cost = model.profile.cost(reply.usage)
             run.limits.spend(reply.usage, cost)
-            bills.append(Event("usage", {**usage_data(reply, run.profile.name, cost), "purpose": "summary"}))
+            bills.append(Event("usage", {**usage_data(reply, model.profile.name, cost), "purpose": "summary"}))
             request = steps.send(reply)
     except StopIteration as end:
-        return end.value, bills
+        events: tuple[Event, ...] = end.value
+        return events
+    return ()
+
+
+def _on_delta(run: Running) -> None:
+    if run.stop.is_set():
+        raise Stopped
 
 
 def _fresh(run: Running) -> Fresh:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from manusfs.agent.birth import most_chars, stub_limits
 from manusfs.agent.budget import Offer, fit
 from manusfs.agent.compaction import room_for_results
 from manusfs.agent.env import Environment
@@ -43,7 +44,7 @@ def dispatch(run: Running, calls: Sequence[Call]) -> None:
     room = room_for_results(run)
     outcomes = _run(run, calls, Environment(run, room // len(calls)))
     offers = _offers(run, calls, outcomes)
-    offers = fit(offers, room, run.session, run.window.seq + 1)
+    offers = fit(offers, room, run.session, run.window.seq + 1, most_chars(run))
     events = [offer.event for offer in offers]
     if recital := _recital(run, calls, offers):
         events.append(recital)
@@ -99,7 +100,8 @@ def _call(run: Running, env: Environment, call: Call) -> Outcome:
 def _offers(run: Running, calls: Sequence[Call], outcomes: Sequence[Outcome]) -> list[Offer]:
     fetched = [i for i, outcome in enumerate(outcomes) if isinstance(outcome, Fetched)]
     bodies = [outcome for outcome in outcomes if isinstance(outcome, Fetched)]
-    taken = run.workspace.intake.take(bodies, run.session, [calls[i].id for i in fetched]) if fetched else []
+    ids = [calls[i].id for i in fetched]
+    taken = run.workspace.intake.take(bodies, run.session, ids, stub_limits(run)) if fetched else []
     by_call = dict(zip(fetched, taken, strict=True))
     offers = []
     for i, (call, outcome) in enumerate(zip(calls, outcomes, strict=True)):

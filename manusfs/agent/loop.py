@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from manusfs.agent.compaction import make_room
 from manusfs.agent.dispatch import dispatch
 from manusfs.agent.reply import Kept, keep, usage_data
-from manusfs.agent.running import Running, Stopped, notice
+from manusfs.agent.running import Running, Stopped, notice, now
 from manusfs.errors import ModelError
 from manusfs.messages import Delta, Reply, validate
 from manusfs.records import Event
@@ -21,6 +21,7 @@ _CUT = (
     "keep replies shorter, and put long texts into notes or reports in several calls."
 )
 _LOST = " The call that it was writing was not complete and did not run."
+_NOTED = "That turn was for notes. Go on with the task; if it is done, give the whole answer."
 _SILENT = "Your last reply had no text and no call. Go on with the task, or give the answer."
 _FULL = (
     "even compacted the context does not fit the model's window of {window} tokens; {left} "
@@ -57,9 +58,13 @@ def loop(run: Running) -> Ended:
         if reply is None:
             return Ended("window", message=_FULL.format(window=run.profile.window, left=_RESUME))
         kept = _write_down(run, reply)
+        noted, run.asking = run.asking, False
         if kept.calls:
             pieces, patience = [], _CONTINUATIONS
             dispatch(run, kept.calls)
+            continue
+        if noted:
+            run.record([notice(_NOTED)])
             continue
         pieces.append(kept.text)
         ended, asked = _after_words(run, reply, kept, pieces, patience)
@@ -100,6 +105,7 @@ def _on_delta(run: Running, delta: Delta) -> None:
 
 
 def _write_down(run: Running, reply: Reply) -> Kept:
+    run.asked_at = now()
     cost = run.profile.cost(reply.usage)
     kept = keep(reply, run.call_ids, run.window.seq + 1, run.window.waiting)
     run.call_ids.update(kept.ids)

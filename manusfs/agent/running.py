@@ -13,6 +13,7 @@ from manusfs.agent.limits import Limits
 from manusfs.agent.recite import Recital
 from manusfs.agent.standing import Standing
 from manusfs.agent.web import WebSearch
+from manusfs.compact import Budget, Policy, load_policy
 from manusfs.context import Assembler, Window
 from manusfs.messages import Model, Profile
 from manusfs.records import Event
@@ -23,7 +24,7 @@ from manusfs.workspace.settings import Settings
 if TYPE_CHECKING:
     from manusfs.memory import Workspace
 
-__all__ = ["Running", "Stopped", "notice", "reply_tokens"]
+__all__ = ["Running", "Stopped", "last_asked", "notice", "now", "reply_tokens"]
 
 _MARGIN = 0.05
 """Share of the window that is kept free for the error of the token estimate."""
@@ -32,6 +33,22 @@ _MARGIN = 0.05
 def notice(text: str) -> Event:
     """Return the event by which manusfs itself tells the model something."""
     return Event("changed", {"text": f"(manusfs: {text})", "paths": []})
+
+
+def now() -> datetime:
+    """Return the time, UTC."""
+    return datetime.now(UTC)
+
+
+def last_asked(events: Sequence[Event]) -> datetime | None:
+    """Return when the model of a session answered last, None if it never did or nobody wrote down when."""
+    for event in reversed(events):
+        if event.kind == "message" and event.data.get("role") == "assistant":
+            try:
+                return datetime.fromisoformat(event.time)
+            except ValueError:
+                return None
+    return None
 
 
 def reply_tokens(settings: Settings, profile: Profile, window: int) -> int:
@@ -72,6 +89,12 @@ class Running:
     """Tokens at which the provider refused a request as too long, when that was below what is known of its window."""
     warned_epoch: int = 0
     """The epoch for which the user was warned that its window fills."""
+    summary_model: Model | None = None
+    """Who writes summaries; None for nobody."""
+    asking: bool = False
+    """True while the next reply is the turn for notes before a compaction."""
+    asked_at: datetime | None = None
+    """When the model answered last."""
     tool_calls: int = 0
     observations: int = 0
 
@@ -100,7 +123,18 @@ class Running:
     @property
     def today(self) -> str:
         """The date, UTC. It stands in an epoch's opening and in reports, never in what is cached before them."""
-        return datetime.now(UTC).date().isoformat()
+        return now().date().isoformat()
+
+    @property
+    def budget(self) -> Budget:
+        """The tokens that a request may take, and how long the provider's cache has been idle."""
+        idle_s = 0.0 if self.asked_at is None else max(0.0, (now() - self.asked_at).total_seconds())
+        return Budget.of(self.profile, self.max_tokens, idle_s)
+
+    @property
+    def policy(self) -> Policy:
+        """The compaction policy, with the figures of the settings."""
+        return load_policy(self.settings.policy, self.settings)
 
     def window_left(self) -> int:
         """Return the tokens that are left before the hard limit; below 0 when it is passed."""

@@ -2,11 +2,12 @@
 
 from manusfs.compact.compactor import Fresh, ask, compact, due, reopen, room, undo
 from manusfs.compact.moves import AskFirst, Fold, Move, Summarise, ToFull
-from manusfs.compact.policy import Budget, Policy, load_policy, policy_names
+from manusfs.compact.policy import Birth, Budget, Policy, birth, load_policy, policy_names
 from manusfs.compact.summary import Summariser
 
 __all__ = [
     "AskFirst",
+    "Birth",
     "Budget",
     "Fold",
     "Fresh",
@@ -16,6 +17,7 @@ __all__ = [
     "Summariser",
     "ToFull",
     "ask",
+    "birth",
     "compact",
     "due",
     "load_policy",

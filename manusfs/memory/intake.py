@@ -125,11 +125,18 @@ class Intake:
         self._ids: set[str] | None = None
         self._newest: dict[str, str] | None = None
 
-    def take(self, fetched: Sequence[Fetched], session: str, calls: Sequence[str]) -> list[Taken]:
+    def take(
+        self,
+        fetched: Sequence[Fetched],
+        session: str,
+        calls: Sequence[str],
+        limits: stubs.StubLimits | None = None,
+    ) -> list[Taken]:
         """Store `fetched`, made durable together, and return what each became, in the same order.
 
         Text is extracted in parallel. The same bytes of the same source are known and keep their old views; an error
-        page or a cut body is kept too, but never becomes the latest of its source. The transcript line of each must be
+        page or a cut body is kept too, but never becomes the latest of its source. `limits` says how large they may
+        stand, where that is not as in the whole workspace. The transcript line of each must be
         written before the model sees it, and `index` called after that.
 
         Raises:
@@ -156,7 +163,8 @@ class Intake:
         taken: list[Taken] = []
         for item, done in zip(items, committed, strict=True):
             self._known_ids().add(done.meta.id)
-            taken.append(self._taken(item, done.meta, done.known, order + len(taken), done.repairs))
+            made = self._taken(item, done.meta, done.known, order + len(taken), done.repairs, limits or self._limits)
+            taken.append(made)
         return taken
 
     def draft(self, fetched: Fetched, session: str) -> Draft:
@@ -282,7 +290,9 @@ class Intake:
             note = f"no text: {error}"
             return Extracted(fetched.media_type, "", complete=False, extractor=_FAILED_EXTRACTOR, notes=(note,))
 
-    def _taken(self, item: _Item, meta: Meta, known: bool, order: int, repairs: tuple[str, ...]) -> Taken:
+    def _taken(
+        self, item: _Item, meta: Meta, known: bool, order: int, repairs: tuple[str, ...], limits: stubs.StubLimits
+    ) -> Taken:
         fetched = item.fetched
         texts = {} if known else item.texts
 
@@ -292,9 +302,7 @@ class Intake:
 
         from manusfs.memory.search import passages
 
-        part, text = stubs.born(
-            meta, body, find=fetched.find, limit=fetched.limit, limits=self._limits, passages=passages
-        )
+        part, text = stubs.born(meta, body, find=fetched.find, limit=fetched.limit, limits=limits, passages=passages)
         status = _status(fetched, meta, known, item.previous)
         notice = _notice(fetched, meta, status, item.previous)
         return Taken(meta, status, order, part, text, notice, _is_bad(fetched), repairs, texts)

@@ -52,6 +52,8 @@ class StubLimits:
     """Size of each of them."""
     read_chars: int = 16_000
     """The most that a call's own `limit` may ask for."""
+    tail_chars: int = 0
+    """Of what a stub shows, this much from the end where that looks important; 0: the beginning only."""
 
     @classmethod
     def of(cls, settings: Settings) -> StubLimits:
@@ -98,8 +100,13 @@ def born(
             return sealed(ViewPart("stub", ref, found, (("find", find),)), meta, body)
         attributes = (("find", find), ("missed", "1"))
     shown = limits.preview_chars if asked is None else asked
+    tail = _tail(body, total, min(limits.tail_chars, shown // 2))
+    if tail is not None:
+        shown -= min(limits.tail_chars, shown // 2)
     start = clip(body(Span(0, min(total, shown * 4))), shown, more=True)
-    spans = (Span(0, len(start)),) if start else ()
+    spans: tuple[Span, ...] = (Span(0, len(start)),) if start else ()
+    if tail is not None and tail.start > len(start):
+        spans = (*spans, tail)
     return sealed(ViewPart("stub", ref, spans, attributes), meta, body)
 
 
@@ -156,6 +163,17 @@ def important_tail(text: str) -> bool:
     That is where errors, closing brackets and totals stand (the rule is OpenClaw's, the words are ours).
     """
     return bool(_CLOSERS.search(text) or _TAIL_SIGNS.search(text[-1_500:]))
+
+
+def _tail(body: Body, total: int, chars: int) -> Span | None:
+    """Return the span of the last `chars` characters, None when these do not look important."""
+    if not chars:
+        return None
+    data = body(Span(max(0, total - 4 * chars), total))
+    while data and data[0] & 0xC0 == 0x80:
+        data = data[1:]
+    last = data.decode("utf-8", "replace")[-chars:]
+    return Span(total - len(last.encode("utf-8")), total) if important_tail(last) else None
 
 
 def ledger_line(meta: Meta, read: Sequence[Span] = ()) -> str:

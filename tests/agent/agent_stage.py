@@ -115,8 +115,9 @@ def events_of(workspace: Workspace, session: str) -> tuple[Event, ...]:
 
 
 def agent(workspace: Workspace, steps: Any, told: list[AgentEvent] | None = None, **settings: Any) -> Agent:
-    """Return an agent whose model says `steps`."""
+    """Return an agent whose model says `steps`; a script knows no summaries, so none are asked for unless set so."""
     window = settings.pop("window", 200_000)
+    settings.setdefault("summary_tokens", 0)
     model: Model = (
         steps if hasattr(steps, "reply") else ScriptedModel(steps, profile=Profile("scripted", window=window))
     )
