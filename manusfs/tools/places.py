@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from manusfs.errors import PathRefused, ToolError
@@ -9,9 +10,13 @@ from manusfs.tools.env import ToolEnv
 from manusfs.workspace.lost import keep_bytes
 from manusfs.workspace.paths import Root, check_relative
 
-__all__ = ["first_lines", "replaced", "writable"]
+__all__ = ["first_lines", "portable", "replaced", "writable"]
 
 _PLACES = ("notes", "reports")
+_ODD = re.compile(r'[<>:"|?*]')
+_RESERVED = re.compile(
+    r"(con|prn|aux|nul|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3])\s*(\.|\Z)", re.IGNORECASE
+)
 
 
 def writable(env: ToolEnv, path: str) -> str:
@@ -32,6 +37,20 @@ def writable(env: ToolEnv, path: str) -> str:
     if any(part.startswith(".") for part in parts):
         raise ToolError(f"can't write {path!r}: a name with a leading dot is hidden from people", hint=_where(places))
     return "/".join(parts)
+
+
+def portable(place: str) -> None:
+    """Return if a new file may be called `place` on every system that the folder may be copied to.
+
+    Raises:
+        ToolError: some system refuses the name, or takes it for another.
+    """
+    for part in place.split("/"):
+        if _ODD.search(part) or _RESERVED.match(part) or part != part.strip(". "):
+            raise ToolError(
+                f"can't write {place!r}: not every system takes the name {part!r}",
+                hint="use letters, digits, - and _, for example notes/findings/topic.md",
+            )
 
 
 def replaced(root: Root, place: str, old: bytes | None, new: bytes) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from manusfs.records import Shown, TextPart, escape, valid_text
 from manusfs.tools.env import ToolEnv
-from manusfs.tools.places import replaced, writable
+from manusfs.tools.places import portable, replaced, writable
 from manusfs.tools.schema import tool
 from manusfs.workspace.locks import short_lock
 
@@ -32,6 +32,8 @@ def write(env: ToolEnv, path: str, content: str, append: bool = False) -> Shown:
     details: dict[str, Any] = {}
     with short_lock(root):
         old = root.read(place) if root.exists(place) else None
+        if old is None:
+            portable(place)
         if append and old:
             data = old + (b"" if old.endswith(b"\n") else b"\n") + data
         else:
