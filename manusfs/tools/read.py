@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from manusfs.errors import ToolError
-from manusfs.records import ImagePart, ObsRef, Part, Shown, TextPart, escape
+from manusfs.errors import NotFound, ToolError
+from manusfs.records import ImagePart, ObsRef, Part, Ref, Shown, TextPart, escape
 from manusfs.records.tokens import estimate
 from manusfs.tools.env import ToolEnv
 from manusfs.tools.schema import tool
@@ -56,10 +56,10 @@ def read(
         raise ToolError("`offset`, `lines` and `page` exclude each other", hint="give only one of them")
     if (offset is not None and offset < 0) or (limit is not None and limit < 1):
         raise ToolError("`offset` counts from 0 and `limit` from 1", hint='begin with read(ref="…")')
-    chars = _most(env)
+    chars, found = _most(env), _found(env, ref)
     while True:
         made = env.workspace.resolver.read(
-            ref, offset or 0, limit, chars=chars, lines=_line_pair(lines), page=page, raw=raw, tail=True
+            found, offset or 0, limit, chars=chars, lines=_line_pair(lines), page=page, raw=raw, tail=True
         )
         if raw and _is_binary(made):
             return _described(made)
@@ -73,6 +73,14 @@ def read(
         chars = max(_LEAST_CHARS, min(chars * 3 // 4, chars * left // tokens))
     parts: list[Part] = [TextPart(f"Note: {escape.body(made.message)}")] if made.message else []
     return Shown((*parts, part), details={"reads": _spans(made)})
+
+
+def _found(env: ToolEnv, ref: str) -> Ref:
+    try:
+        return env.workspace.resolver.parse(ref)
+    except NotFound as error:
+        hint = "fetch it first: web_fetch(url)" if "://" in ref else error.hint
+        raise ToolError(str(error), hint=hint) from error
 
 
 def _most(env: ToolEnv) -> int:

@@ -48,7 +48,7 @@ def search(env: ToolEnv, query: str, within: str | None = None, limit: int = 8) 
     head = f'<hits query="{escape.field(query, 200)}" total="{len(hits)}">'
     note = escape.field(getattr(found, "note", ""), 400)
     if not hits:
-        said = f"No hits. {note or 'Try fewer or other words, without `within`, or grep for a literal text.'}"
+        said = f"No hits. {note or 'Try fewer or other words, without `within`.'} `grep` finds a literal text."
         return Shown((TextPart(f"{head}\n{said}\n</hits>"),))
     shown = [_hit(hit) for hit in hits]
     kept = _that_fit(shown, env.window_left() - _FRAME_TOKENS)

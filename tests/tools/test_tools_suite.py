@@ -169,7 +169,7 @@ def test_read_of_notes_urls_and_messages(env: Env) -> None:
     """`read` of a URL gives what is stored, else names web_fetch; a note is shown as it is now."""
     use(env, "write", path="notes/a.md", content="First.\n")
     assert 'ref="notes/a.md"' in text(env, "read", ref="notes/a.md") and "First." in text(env, "read", ref="notes/a.md")
-    with pytest.raises(ManusfsError) as caught:
+    with pytest.raises(ToolError) as caught:
         use(env, "read", ref="https://example.org/never")
     assert "web_fetch" in caught.value.hint
 

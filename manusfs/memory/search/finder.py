@@ -124,7 +124,7 @@ class _Search:
             return ""
         if matched and self._query.filters:
             return "There are matches, but none that the filters let through."
-        return "No passage holds these words. Try other words, fewer of them, or grep for an exact text."
+        return "No passage holds these words. Try other words, or fewer of them."
 
     def _candidates(self, order: list[tuple[int, float]]) -> Iterator[Hit]:
         """Yield the hits in sources, and put aside what stands in texts that were written here."""
