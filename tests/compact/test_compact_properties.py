@@ -134,7 +134,8 @@ def test_any_session_goes_on_within_its_window(parts: list[list[tuple[object, ..
             for event in performed(window, policy, budget, READER):
                 window.apply(log.append(event))
             said = request_text(assembler.request(window))
-            assert all(canonical(text)[1:-1] in said for text in unseen)
+            # Stubs and pastes are not cut here: with them a turn may bring more than can stand.
+            assert (share or 0) < 0 or all(canonical(text)[1:-1] in said for text in unseen)
         done = len(log.events)
         assert window.tokens <= budget.limit
         request = assembler.request(window)
