@@ -27,7 +27,7 @@ _CAMEL_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _WIDE = re.compile("[\u3000\uff01-\uff5e]")
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _CAMEL_MOST = 40
-_GROUPED = re.compile(r"\b\d{1,3}(?:,\d{3})+\b")
+_GROUPED = re.compile(r"\b\d{1,3}(?:,\d{3})+(?:\.\d+)?\b")
 _HYPHENATED = re.compile(r"\b([^\W\d_]+)-\r?\n[ \t]*([^\W\d_]+)")
 _SPACED = re.compile(r"(?<!\S)(?:[^\W\d_] ){4,}[^\W\d_](?!\S)")
 

@@ -34,6 +34,7 @@ def test_identifiers_are_found_whole_and_in_parts() -> None:
 
 def test_numbers_with_commas_are_found_without() -> None:
     assert "1234567" in words("it cost 1,234,567 dollars")
+    assert "12345.67" in words("it cost $12,345.67 in all")
 
 
 def test_words_that_a_line_end_cut_are_joined_and_their_parts_kept() -> None:
