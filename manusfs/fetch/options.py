@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from manusfs import __version__
+from manusfs.version import __version__
 
 __all__ = ["FetchOptions"]
 
