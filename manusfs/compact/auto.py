@@ -36,10 +36,14 @@ class Auto:
     """Newest turns that may stay in full; how many do is part of the decision."""
     rent: float = 1.0
     """An epoch is not opened before what it would fold has cost this many times its price."""
-    hope: float = 0.25
+    hope: float = 0.15
     """Turns that are expected to come for each that has been."""
-    again: float = 0.3
+    again: float = 0.2
     """Chance that a large folded result is read again."""
+    least: float = 0.1
+    """Share of the window that an epoch has to free, unless it costs nothing: each one is felt by the agent."""
+    ledgers: float = 0.22
+    """Share of the window that ledgers may take; beyond it the older half collapses to one line each."""
     inline_chars: int = 4_000
     """Results up to this size are shown whole: it is what one read would bring back."""
     preview_chars: int = 600
@@ -57,7 +61,22 @@ class Auto:
         """Return one fold of all turns before the cut into a ledger."""
         keep = self._keep(window, budget) or self.keep
         old = [exchange for exchange in window.exchanges() if 0 < exchange.turn <= window.turn - keep]
-        return [Fold((span(old[0].first, old[-1].last),), "ledger")] if old else []
+        moves: list[Move] = [Fold((span(old[0].first, old[-1].last),), "ledger")] if old else []
+        return [*moves, *self._collapsed(window, budget)]
+
+    def _collapsed(self, window: Window, budget: Budget) -> list[Move]:
+        """Return one collapse for each of the oldest ledgers that together are too large by half, none if they fit."""
+        full = [ledger for _, ledger in window.ledgers if ledger.form == "ledger"]
+        sizes = [_LINE * len(ledger.lines) for ledger in full]
+        over = sum(sizes) - self.ledgers * budget.window
+        moves: list[Move] = []
+        left = sum(sizes) / 2 if over > 0 else 0.0
+        for ledger, size in zip(full, sizes, strict=True):
+            if left <= 0:
+                break
+            moves.append(Fold((span(ledger.first, ledger.last),), "collapsed"))
+            left -= size
+        return moves
 
     def birth(self, budget: Budget) -> Birth:
         """Return how large a new result may stand."""
@@ -93,7 +112,8 @@ class Auto:
             price = kept_up * carried - dropped * (saved + large) - write * cut[-1]
             price += self.again * risk * (read * (window.tokens - saved) + (write + _STAYS * read) * _READ)
             gain = read * (saved + large + cut[-1]) * self.hope * window.turn - price
-            if read * (rent + large) >= self.rent * price and gain > best:
+            enough = price <= 0 or saved + large >= self.least * budget.window
+            if enough and read * (rent + large) >= self.rent * price and gain > best:
                 best, found = gain, keep
         return found
 
