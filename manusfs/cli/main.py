@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -63,6 +63,8 @@ class _Lazy(click.Group):
         name = args[0]
         if name in COMMANDS or name.startswith("-"):
             return super().resolve_command(ctx, args)
+        import difflib
+
         near = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
         if not near:  # letters that changed places count little there
             near = [command for command in COMMANDS if sorted(command) == sorted(name)]
@@ -112,6 +114,12 @@ def _usual_hint(error: ManusfsError) -> str:
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with a documented code; never with a traceback."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # Closed by who called us: what would be said goes nowhere.
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+        # A terminal of another encoding shows an escape in place of what it has no sign for.
+        getattr(sys, name).reconfigure(errors="backslashreplace")
     sys.exit(_run(arguments))
 
 
@@ -138,7 +146,18 @@ def _run(arguments: list[str] | None) -> int:
     except Exception as error:
         if os.environ.get("MANUSFS_DEBUG"):
             raise
-        complain(
-            f"internal error: {type(error).__name__}: {error}", "set MANUSFS_DEBUG=1 for the details, and report it"
-        )
+        complain(*_unexpected(error))
         return 1
+
+
+def _unexpected(error: Exception) -> tuple[str, str]:
+    """Return message and hint of what no part of the package foresaw; limits of the system are no mistake of ours."""
+    again = "raise the limit (`ulimit -a`) or end other programs, then run the same command again"
+    if isinstance(error, MemoryError):
+        return "there is no memory left", again
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        return "the system lets this process start no more threads", again
+    if isinstance(error, OSError) and error.strerror:
+        where = f" ({error.filename!r})" if error.filename else ", reading input or writing output"
+        return f"the system refused: {error.strerror}{where}", "set MANUSFS_DEBUG=1 for the details"
+    return f"internal error: {type(error).__name__}: {error}", "set MANUSFS_DEBUG=1 for the details, and report it"

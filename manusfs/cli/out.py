@@ -21,9 +21,12 @@ def data(text: str, *, newline: bool = True) -> None:
     click.echo(escape.terminal(text), nl=newline)
 
 
-def emit(record: Mapping[str, Any]) -> None:
-    """Print one record as a line of JSON to stdout."""
-    click.echo(json.dumps(record, ensure_ascii=False, separators=(",", ":")))
+def emit(record: Mapping[str, Any], *, indent: int | None = None) -> None:
+    """Print one record as JSON to stdout, on one line unless it is to be indented."""
+    # What another encoding has no sign for must be escaped as JSON does, or the line would be none.
+    other = sys.stdout is not None and "utf" not in (sys.stdout.encoding or "").lower()
+    separators = (",", ":") if indent is None else None
+    click.echo(escape.in_json(json.dumps(record, ensure_ascii=other, separators=separators, indent=indent)))
 
 
 def say(text: str) -> None:

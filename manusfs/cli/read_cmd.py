@@ -85,7 +85,11 @@ def read(
             while made is None or made.next_offset is not None:
                 # In pieces: a raw body may be larger than memory should be.
                 made = workspace.read(ref, start, limit or 4 << 20, raw=True)
-                sys.stdout.buffer.write(made.data)
+                if sys.stdout.isatty():
+                    # The exact bytes are for files and pipes: on a terminal a stranger's bytes must not act.
+                    data(made.text, newline=False)
+                else:
+                    sys.stdout.buffer.write(made.data)
                 start = made.next_offset or 0
                 if limit is not None:
                     break

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -68,10 +67,7 @@ def context(context: click.Context, session: str | None, number: int | None, as_
         if number is None and (count := open_calls(events)):
             talk(context, f"{count} calls have no result yet: shown as a resume would send them")
         body = request_at(events, number, workspace.renderer).to_json()
-    if as_json:
-        emit(body)
-    else:
-        data(json.dumps(body, ensure_ascii=False, indent=2))
+    emit(body, indent=None if as_json else 2)
 
 
 @click.command()

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 
 from manusfs.records.canonical import valid_text
 
-__all__ = ["TAGS", "body", "field", "terminal"]
+__all__ = ["TAGS", "body", "field", "in_json", "terminal"]
 
 TAGS = (
     "observation",
@@ -90,3 +91,8 @@ def field(text: str, limit: int = 120) -> str:
 def terminal(text: str) -> str:
     """Return `text` without what could drive a terminal: controls (but newline and tab), bidi, invisible characters."""
     return _BAD.sub(_standin, valid_text(text))
+
+
+def in_json(line: str) -> str:
+    """Return JSON with what `terminal` replaces written as escapes: the same value, fit to be printed."""
+    return _BAD.sub(lambda match: "\\u007f" if match[0] == "\x7f" else json.dumps(match[0])[1:-1], line)

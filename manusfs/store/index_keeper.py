@@ -22,6 +22,8 @@ _FOLDER = ".manusfs"
 _NAME = "index.db"
 _ASIDE = "index.db.damaged"
 _TRIES = 5
+_LONGEST = 500
+"""SQLite opens no file whose path is longer."""
 _ROOM = "free some space or raise the limit (`ulimit -a`); what the index lacks is added by itself later"
 
 
@@ -98,7 +100,7 @@ class Keeper:
         for attempt in range(_TRIES):
             connection = self.writer()
             if counts and self._why:
-                raise StorageError(f"index {_FOLDER}/{_NAME} can't be written: {self._why}", hint=_ROOM)
+                raise StorageError(f"index {_FOLDER}/{_NAME} can't be written: {self._why}", hint=self._hint())
             try:
                 with self._alone():
                     if not self._replaced():
@@ -161,6 +163,10 @@ class Keeper:
         self._thorough = True
         assert self._connection is not None  # noqa: S101 - for the type checker
         return self._connection
+
+    def _hint(self) -> str:
+        length = len(os.fsencode(self._path.absolute()))
+        return _ROOM if length < _LONGEST else f"the path of the workspace is too long ({length} bytes): move it"
 
     def _keep_in_memory(self, why: Exception) -> None:
         """Go on with a copy of what can be read of the file, else with an empty index that must be filled."""
