@@ -77,6 +77,12 @@ class Run:
             self.before, self.epoch = now, self.window.epoch
         return request
 
+    def request_now(self) -> Request:
+        """Return the request of the window as it is, compacted or not."""
+        request = self.assembler.request(self.window)
+        validate(request)
+        return request
+
     def turn(self, number: int, calls: int, rng: random.Random) -> None:
         """One turn of a researcher that fetches pages of 50 KB and now and then reads, writes and plans."""
         ids = [f"t{number + n}" for n in range(calls)]
