@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import sys
 from pathlib import Path
 
@@ -37,6 +36,8 @@ def program() -> str:
         return "python -m manusfs"
     if called.name != "manusfs":
         return "manusfs"
+    import shutil
+
     found = shutil.which("manusfs")
     try:
         if found is None or not called.samefile(found):

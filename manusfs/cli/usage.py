@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-
 import click
 
 __all__ = ["usage_hint", "usage_message"]
@@ -34,6 +32,8 @@ def usage_hint(error: click.ClickException) -> str:
 
 
 def _nearest(error: click.NoSuchOption) -> str:
+    import difflib
+
     known = [option for option in error.possibilities or () if option.startswith("--")]
     near = difflib.get_close_matches(error.option_name, known, n=1, cutoff=0.5)
     return near[0] if near else ""
