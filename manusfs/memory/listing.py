@@ -130,7 +130,7 @@ def lines(
 def _observations(observations: Observations, index: Index) -> Iterator[ObservationLine]:
     """Yield those whose folder is there, by first arrival: the index may still know what was taken away."""
     there = set(observations.ids())
-    for row in sorted(index.observations(), key=lambda row: row.created):
+    for row in sorted(index.observations(), key=lambda row: (row.first_order, row.id)):
         if row.id in there:
             yield ObservationLine.of(row, "" if row.text_bytes else _no_text(observations, row.id))
 

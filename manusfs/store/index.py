@@ -67,9 +67,9 @@ class Index:
 
     # -- writing
 
-    def add_observation(self, meta: Meta, order: int, texts: Iterable[Text] = ()) -> None:
-        """Queue the row of an observation seen at `order`, and its texts; one that is known only gets the order."""
-        self._queue(ObservationRow.of(meta, order), tuple(texts))
+    def add_observation(self, meta: Meta, order: int, texts: Iterable[Text] = (), *, first: int = 0) -> None:
+        """Queue the row of an observation seen at `order`, first at `first`, and its texts."""
+        self._queue(ObservationRow.of(meta, order, first), tuple(texts))
 
     def add_note(self, row: NoteRow, texts: Iterable[Text] = ()) -> None:
         """Queue a note or report as it is now; what was indexed of it before is no longer found."""
@@ -79,10 +79,10 @@ class Index:
         """Queue that a note or report is gone."""
         self._queue(Forget(path), ())
 
-    def note_orders(self, orders: Mapping[str, int]) -> None:
-        """Queue the newest order of observations, as their transcripts tell it."""
-        for id, order in orders.items():
-            self._queue(Seen(id, order), ())
+    def note_orders(self, orders: Mapping[str, tuple[int, int]]) -> None:
+        """Queue the first and the newest order of observations, as their transcripts tell them."""
+        for id, (first, newest) in orders.items():
+            self._queue(Seen(id, newest, first), ())
 
     def add_message(self, row: MessageRow, texts: Iterable[Text] = ()) -> None:
         """Queue a transcript block."""

@@ -51,10 +51,12 @@ class ObservationRow:
     status: int
     """HTTP status; 0 for what did not come over HTTP."""
     latest_allowed: int
+    first_order: int = 0
+    """When it came first, by its events: listings go by it, as no clock can be trusted for that."""
 
     @classmethod
-    def of(cls, meta: Meta, order: int) -> ObservationRow:
-        """Return the row of an observation whose newest `observation` event has `order`."""
+    def of(cls, meta: Meta, order: int, first: int = 0) -> ObservationRow:
+        """Return the row of an observation whose newest `observation` event has `order`, the oldest `first`."""
         text = meta.files.get("text")
         return cls(
             meta.id,
@@ -75,6 +77,7 @@ class ObservationRow:
             int(meta.complete),
             meta.http.status if meta.http is not None else 0,
             int(meta.latest_allowed),
+            first or order,
         )
 
 
@@ -126,10 +129,11 @@ class Forget(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """An observation was seen again, at `order`."""
+    """An observation was seen again, at `order`; `first` is when it was seen first, 0 where that is not known."""
 
     id: str
     order: int
+    first: int = 0
 
 
 class Text(NamedTuple):

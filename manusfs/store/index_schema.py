@@ -13,7 +13,7 @@ __all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "migrate"]
 APPLICATION_ID = 0x6D66_7301
 """Stands in the header of every index of ours ("mfs", 1): a file without it is another program's."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Stands in `user_version`; raised when tables or the folding of texts change: the index is then made anew."""
 
 _TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
@@ -38,7 +38,7 @@ def m001_tables(db: Database) -> None:
         ("id", "source", "kind", "host", "url", "title", "media_type", "path"), text
     ) | dict.fromkeys(("bytes", "text_bytes", "tokens"), whole)
     observation |= {"sha256": text, "created": text, "session": text}
-    observation |= dict.fromkeys(("latest_order", "complete", "status", "latest_allowed", "crc"), whole)
+    observation |= dict.fromkeys(("latest_order", "complete", "status", "latest_allowed", "first_order", "crc"), whole)
     db.table("observations").create(observation, pk="id")
     db.table("observations").create_index(["source"])
     db.table("notes").create({"path": text, "mtime_ns": whole, "size": whole, "sha256": text, "crc": whole}, pk="path")

@@ -111,16 +111,18 @@ def _last_chunk(connection: sqlite3.Connection) -> int:
 def _newest(
     connection: sqlite3.Connection, row: ObservationRow | Seen, queued: tuple[Any, ...] | None
 ) -> ObservationRow | None:
-    """Return the row with the greater of its order and the one that is known; None for an unknown one that was seen."""
+    """Return the row with its orders and those known brought together; None for an unknown one that was seen."""
     stored = None if queued is None else ObservationRow(*queued)
     if stored is None:
         found = connection.execute("SELECT * FROM observations WHERE id = ?", (row.id,)).fetchone()
         stored = checked(ObservationRow, found) if found else None
-    order = row.order if isinstance(row, Seen) else row.latest_order
+    order, first = (row.order, row.first) if isinstance(row, Seen) else (row.latest_order, row.first_order)
     newest = stored if isinstance(row, Seen) else row
     if newest is None:
         return None
-    return replace(newest, latest_order=max(order, stored.latest_order if stored is not None else 0))
+    latest = max(order, stored.latest_order if stored is not None else 0)
+    firsts = [number for number in (first, stored.first_order if stored is not None else 0) if number]
+    return replace(newest, latest_order=latest, first_order=min(firsts, default=0))
 
 
 def _forget(connection: sqlite3.Connection, path: str, by_table: dict[type, dict[Any, tuple[Any, ...]]]) -> None:

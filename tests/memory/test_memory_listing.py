@@ -10,6 +10,7 @@ import pytest
 from memory_world import World
 
 from manusfs.errors import UsageError
+from manusfs.memory.workspace import Doors, Workspace
 from manusfs.records import Event
 from manusfs.session import Transcript
 
@@ -34,7 +35,19 @@ def test_what_is_added_again_keeps_its_place(world: World) -> None:
     rows = {row.id: row for row in world.workspace.index.observations()}
     later = rows[refs[0][4:]]
     assert max(rows.values(), key=lambda row: row.latest_order) == later
-    assert {line["ref"] for line in listed(world)} == set(refs)
+    assert [line["ref"] for line in listed(world)] == refs
+
+
+def test_the_order_is_that_of_arrival_whatever_the_clock_says(tmp_path: Path) -> None:
+    """d13: a clock that goes back moves nothing, also when the index is made anew."""
+    times = iter(["2026-11-30T12:00:00Z", "2026-11-30T10:00:00Z", "1970-01-01T00:00:00Z", "2099-01-01T00:00:00Z"] * 2)
+    with Workspace.create(tmp_path / "w", doors=Doors(network=False, clock=lambda: next(times))) as workspace:
+        refs = [workspace.add_bytes(f"text {at}".encode(), f"n{at}").ref for at in range(4)]
+        assert workspace.add_bytes(b"text 1", "n1").status == "known"
+        assert [line.to_json()["ref"] for line in workspace.ls()] == refs
+    shutil.rmtree(tmp_path / "w/.manusfs")
+    with Workspace.open(tmp_path / "w", doors=Doors(network=False)) as workspace:
+        assert [line.to_json()["ref"] for line in workspace.ls()] == refs
 
 
 def test_a_line_says_what_its_source_is_called(world: World, tmp_path: Path) -> None:

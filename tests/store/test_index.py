@@ -108,8 +108,8 @@ def test_an_older_order_never_replaces_a_newer_one(index: Index) -> None:
     index.add_observation(meta("a" * 12), 2)
     index.flush()
     index.add_observation(meta("a" * 12), 3)
-    index.note_orders({"a" * 12: 5, "f" * 12: 50})
-    assert [row.latest_order for row in index.observations()] == [9]
+    index.note_orders({"a" * 12: (1, 5), "f" * 12: (50, 50)})
+    assert [(row.first_order, row.latest_order) for row in index.observations()] == [(1, 9)]
 
 
 def test_a_row_with_a_flipped_bit_is_no_row(folder: Folder, index: Index) -> None:

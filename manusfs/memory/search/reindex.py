@@ -92,7 +92,8 @@ def refresh(folder: Folder, observations: Stored, index: Index, progress: Progre
         except ManusfsError:
             unreadable.append(f"obs:{id}")
             continue
-        add_observation(index, meta, orders.get(id, 0), bodies)
+        first, newest = orders.get(id, (0, 0))
+        index.add_observation(meta, newest, tuple(texts_of(meta, bodies)), first=first)
         if progress is not None:
             progress(done, len(ids))
     notes = refresh_notes(folder, index)
@@ -131,28 +132,29 @@ def refresh_sessions(folder: Folder, index: Index) -> int:
 
 def greatest_order(folder: Folder) -> int:
     """Return the greatest order that any transcript knows; 0 when there is none."""
-    return max(_orders(folder).values(), default=0)
+    return max((newest for _, newest in _orders(folder).values()), default=0)
 
 
-def _orders(folder: Folder) -> dict[str, int]:
-    """Return the newest order of each observation that a transcript tells of."""
-    orders: dict[str, int] = {}
+def _orders(folder: Folder) -> dict[str, tuple[int, int]]:
+    """Return the first and the newest order of each observation that a transcript tells of."""
+    orders: dict[str, tuple[int, int]] = {}
     for info in sessions(folder):
         _note_orders(scan(_transcript(folder, info.session, 0)).events, orders)
     return orders
 
 
-def _note_orders(events: Iterable[Event], orders: dict[str, int]) -> None:
+def _note_orders(events: Iterable[Event], orders: dict[str, tuple[int, int]]) -> None:
     for event in events:
         if event.kind == "observation":
             id, order = str(event.data.get("id", "")), int(event.data.get("order", 0))
-            orders[id] = max(order, orders.get(id, 0))
+            first, newest = orders.get(id, (order, order))
+            orders[id] = min(order, first), max(order, newest)
 
 
-def _add_sessions(folder: Folder, index: Index) -> tuple[int, dict[str, int]]:
-    """Queue what transcripts have grown by; return the messages added and the newest order of each observation seen."""
+def _add_sessions(folder: Folder, index: Index) -> tuple[int, dict[str, tuple[int, int]]]:
+    """Queue what transcripts have grown by; return the messages added and the orders of each observation seen."""
     known = index.sessions()
-    orders: dict[str, int] = {}
+    orders: dict[str, tuple[int, int]] = {}
     added = 0
     if not folder.root.is_dir("sessions"):
         return 0, {}
@@ -169,7 +171,7 @@ def _add_sessions(folder: Folder, index: Index) -> tuple[int, dict[str, int]]:
         if found.events:
             index.add_session(_session_row(row, found.events, row.indexed_bytes + found.size))
     if orders:
-        index.raise_order(max(orders.values()))
+        index.raise_order(max(newest for _, newest in orders.values()))
         index.note_orders(orders)
     return added, orders
 
