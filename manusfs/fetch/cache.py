@@ -192,7 +192,9 @@ def _prepared(directory: Path) -> bool:
     if directory.is_symlink() or directory.parent.is_symlink():
         return False
     try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Never more than these two: a workspace that was moved away is not made anew where it was.
+        for folder in (directory.parent, directory):
+            folder.mkdir(mode=0o700, exist_ok=True)
         if not _is_ours(directory):
             _emptied(directory)
             if any(_is_there(directory / name) for name in _FILES):

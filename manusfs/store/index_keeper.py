@@ -37,9 +37,8 @@ class Keeper:
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
-        self._path = Path(folder.path) / _FOLDER / _NAME
         self._connection: sqlite3.Connection | None = None
-        self._identity: tuple[int, int] | None = None
+        self._identity: tuple[Path, int, int] | None = None
         self._writable = False
         self._thorough = False
         self.in_memory = False
@@ -48,6 +47,15 @@ class Keeper:
         """Why the file of a folder that can be written can't."""
         self.needs_rebuild = False
         self.reason = ""
+
+    @property
+    def _path(self) -> Path:
+        """Where the file is now: SQLite opens by name, and the folder may be renamed under a run."""
+        try:
+            here = Path(f"/proc/self/fd/{self._folder.root.fd}").readlink()
+        except OSError:
+            here = Path(self._folder.path)
+        return here / _FOLDER / _NAME
 
     def reset(self) -> None:
         """Begin with an empty file, or in memory where it can't be written."""
@@ -199,6 +207,8 @@ class Keeper:
         try:
             self._remove_leftovers()
             root.fs.close(root.fs.create(descriptor, _NAME))
+        except FileExistsError as error:
+            raise StorageError(f"index {_FOLDER}/{_NAME} can't be opened: the folder is being moved") from error
         finally:
             os.close(descriptor)
         try:
@@ -228,7 +238,7 @@ class Keeper:
         self._identity = None if self.in_memory else _identity(self._path)
 
     def _replaced(self) -> bool:
-        """True if another process has put a new file in the place of the one that is open."""
+        """True if another process has put a new file in the place of the one that is open, or the folder was moved."""
         return self._identity is not None and _identity(self._path) != self._identity
 
     def _give_up(self, reason: str) -> None:
@@ -294,9 +304,9 @@ def _failed(action: str, error: sqlite3.Error) -> StorageError:
     return StorageError(f"index {_FOLDER}/{_NAME} can't be {action}: {error}", hint=_ROOM)
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _identity(path: Path) -> tuple[Path, int, int] | None:
     try:
         found = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return path, found.st_dev, found.st_ino
