@@ -99,7 +99,8 @@ class Meta:
             return ""
         if not self.raw_size:
             return "it is empty"
-        return "; ".join(self.notes).removeprefix("no text: ") or f"no text can be made of {self.media_type or 'its type'}"
+        told = "; ".join(self.notes).removeprefix("no text: ")
+        return told or f"no text can be made of {self.media_type or 'its type'}"
 
     @property
     def folder(self) -> str:

@@ -16,7 +16,8 @@ RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt"
 ODD = [
     "AUX", "prn.tar.gz", "COM²", "lpt9 ", "NUL:", "...", " . ", "-", "--help", "~root", "`id`", "$(id)", "%2F..%2Fetc",
     "..\\..\\x", "a\x00", "\u202excod.pdf", "\ud800", "\U000e0041", "ÅNGSTRÖM", "A\u030angstrom", "ﬁle", "１２", "İ",
-    "ß", "日" * 400, "x" * 5_000, "\n\n", "CLOCK$", "con.", "con .txt", "aux/con", "🙂", "a" * 59 + "é", "nul\u200b.txt",
+    "ß", "日" * 400, "x" * 5_000, "\n\n", "CLOCK$", "con.", "con .txt", "aux/con",
+    "🙂", "a" * 59 + "é", "nul\u200b.txt",
 ]  # fmt: skip
 
 
