@@ -36,7 +36,7 @@ class Auto:
     """Newest turns that may stay in full; how many do is part of the decision."""
     rent: float = 1.0
     """An epoch is not opened before what it would fold has cost this many times its price."""
-    hope: float = 0.15
+    hope: float = 0.25
     """Turns that are expected to come for each that has been."""
     again: float = 0.2
     """Chance that a large folded result is read again."""
@@ -44,8 +44,8 @@ class Auto:
     """Share of the window that an epoch has to free, unless it costs nothing: each one is felt by the agent."""
     ledgers: float = 0.22
     """Share of the window that ledgers may take; beyond it the older half collapses to one line each."""
-    inline_chars: int = 4_000
-    """Results up to this size are shown whole: it is what one read would bring back."""
+    inline_chars: int = 5_000
+    """Results up to this size are shown whole: one read brings back 4,000, and the stub before it takes 1,000."""
     preview_chars: int = 600
     """Of a larger result the stub shows this much."""
 
