@@ -32,10 +32,10 @@ def test_an_observation_is_read_by_ref_path_url_and_short_id(world: World) -> No
     assert world.workspace.read(f"{ref}/full").text == "full: " + whole.text
 
 
-def test_a_url_that_is_not_stored_is_an_error_that_names_the_tool(world: World) -> None:
+def test_a_url_that_is_not_stored_is_an_error_that_says_how_to_fetch_it(world: World) -> None:
     with pytest.raises(NotFound, match="nothing is stored") as caught:
         world.workspace.read("https://example.org/other")
-    assert "web_fetch" in caught.value.hint and world.net.asked == []
+    assert "manusfs add" in caught.value.hint and world.net.asked == []
 
 
 @pytest.mark.parametrize("bad", ["obs:zz", "msg:", "", "obs:0123456789ab@9-3"])
