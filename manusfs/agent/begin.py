@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from manusfs.agent.manifest import manifest
-from manusfs.agent.opening import Task, opening, user_text
+from manusfs.agent.opening import Task, opening, startup_chars, user_text
+from manusfs.agent.recite import todo_text
 from manusfs.agent.running import Running
 from manusfs.agent.setup import setup
 from manusfs.agent.sources import Given, shortened
@@ -25,7 +26,7 @@ def begin(run: Running, task: str, brought: Given) -> None:
     words, kept = _kept(run, task)
     taken = intake.take(brought.bodies, run.session, [""] * len(brought.bodies))
     told = Task(words, tuple(one.part for one in taken), brought.urls, f"obs:{kept[0].meta.id}" if kept else "")
-    limit = run.settings.startup_file_chars
+    limit = startup_chars(run.settings, todo_text(root, trusted=run.trusted))
     parts = opening(root, told, date=run.today, limit=limit, trusted=run.trusted, holds=earlier)
     data = {"n": 1, "because": "start", **setup(run), "opening": parts, "files": manifest(root)}
     run.record([*(intake.event(one, "") for one in (*kept, *taken)), Event("epoch", data)])

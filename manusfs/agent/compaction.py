@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
+from manusfs.agent.opening import startup_chars
+from manusfs.agent.recite import todo_text
 from manusfs.agent.reply import usage_data
 from manusfs.agent.running import Running, Stopped
 from manusfs.agent.setup import setup
@@ -126,7 +128,9 @@ def _fresh(run: Running) -> Fresh:
     """Return what the next epoch takes from now. A stranger's files stay as they were shown: fenced."""
     if not run.trusted:
         return Fresh(changes=setup(run))
-    return Fresh(_text(run, "AGENTS.md"), _text(run, TODO), setup(run))
+    plan = _text(run, TODO)
+    shown = todo_text(run.workspace.folder.root, trusted=True)
+    return Fresh(_text(run, "AGENTS.md"), plan, startup_chars(run.settings, shown), setup(run))
 
 
 def _text(run: Running, path: str) -> str | None:

@@ -22,7 +22,8 @@ class Standing:
         if event.kind == "epoch":
             self._shown.clear()
             for part in event.data.get("opening", ()):
-                self._see_part(part)
+                # Kept turns carry what was read or stood whole: it is in the window again, in full.
+                self._see_part(part, event.seq if part.get("form") in ("read", "whole") else None)
         elif event.kind == "shown" and not event.data.get("is_error"):
             sent = "sent" not in event.data
             for text in event.data.get("reads", ()):

@@ -41,6 +41,8 @@ class Fresh:
     """Text of AGENTS.md; None: as it was."""
     todo: str | None = None
     """Text of todo.md; None: as it was last shown."""
+    startup_chars: int = 12_000
+    """Most of the instructions that an opening shows."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Members of the epoch event that differ: model, tools, options, credential, …"""
 
@@ -168,7 +170,9 @@ def _compaction(window: Window, moves: Sequence[Move], ledgers: Sequence[Ledger]
 def opened(trial: Window, before: tuple[Event, ...], caps: Caps, terms: Terms) -> Draft:
     """Return the draft of the epoch that follows `trial`, which already holds the events `before`."""
     fresh = terms.fresh
-    sections = later_opening(trial, caps, instructions=fresh.instructions, todo=fresh.todo)
+    sections = later_opening(
+        trial, caps, instructions=fresh.instructions, todo=fresh.todo, startup_chars=fresh.startup_chars
+    )
     data = {
         "n": trial.epoch + 1,
         "because": terms.because,
@@ -194,7 +198,9 @@ def check(draft: Draft, reader: Reader) -> ManusfsError | None:
 
 def fixed_tokens(window: Window, caps: Caps, fresh: Fresh) -> int:
     """Return the calibrated tokens of what no fold changes: system, tools, the user's words, the plan."""
-    head, tail = frame_sections(window, caps, instructions=fresh.instructions, todo=fresh.todo)
+    head, tail = frame_sections(
+        window, caps, instructions=fresh.instructions, todo=fresh.todo, startup_chars=fresh.startup_chars
+    )
     return round((estimate_setup(window.setup) + _cost([*head, *tail], {})) * window.meter.calibration.ratio)
 
 

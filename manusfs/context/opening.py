@@ -64,24 +64,32 @@ def later_opening(
     *,
     instructions: str | None = None,
     todo: str | None = None,
+    startup_chars: int = 12_000,
 ) -> list[Section]:
     """Return the opening of the epoch after `window`: all that the session holds, in its present forms.
 
-    `instructions` and `todo` (texts of AGENTS.md and todo.md) replace what the window was last shown of them.
+    `instructions` and `todo` (texts of AGENTS.md and todo.md) replace what the window was last shown of them; of the
+    former at most `startup_chars` are shown.
     """
-    head, tail = frame_sections(window, caps or Caps(), instructions=instructions, todo=todo)
+    caps = caps or Caps()
+    head, tail = frame_sections(window, caps, instructions=instructions, todo=todo, startup_chars=startup_chars)
     return [*head, *_ledger_sections(window), *_turn_sections(window), *tail]
 
 
 def frame_sections(
-    window: Window, caps: Caps, *, instructions: str | None = None, todo: str | None = None
+    window: Window,
+    caps: Caps,
+    *,
+    instructions: str | None = None,
+    todo: str | None = None,
+    startup_chars: int = 12_000,
 ) -> tuple[list[Section], list[Section]]:
     """Return what begins and what ends a later opening whatever is folded: date, instructions, user; to-do."""
     head = [section for section in window.opening if section.label == "date"]
     if instructions is None:
         head += [section for section in window.opening if section.label == "instructions"]
     elif instructions.strip():
-        head.append(Section("instructions", TextPart(standing(instructions))))
+        head.append(Section("instructions", TextPart(standing(instructions, startup_chars))))
     head += [Section("user", TextPart(text)) for text in _user_texts(window, caps)]
     plan_text = window.todo if todo is None else plan(todo)
     return head, [Section("todo", TextPart(plan_text))] if plan_text else []

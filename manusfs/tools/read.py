@@ -36,7 +36,8 @@ def read(
 ) -> Shown:
     """Read stored text: an observation, a part of one, a note, a report, or an earlier block of a session.
 
-    One call shows at most about 16,000 characters (less in a small context). The answer says which bytes it shows
+    One call shows at most about 16,000 characters or 2,000 lines (less in a small context); a stub says beforehand how
+    large the whole is. The answer says which bytes it shows
     (start, end, total) and, in `next`, the offset where to go on; next="" means that nothing is left. Do not read on by
     habit: use `search` with `within`, the outline's offsets or a page number to get to what matters. When the end of a
     long text looks important (an error, a total), it is shown too, and what lies between is named as OMITTED. Text that
@@ -65,8 +66,13 @@ def read(
             return _described(made)
         if pointer := _pointer(env, made):
             return Shown((TextPart(pointer),))
+        if (fewer := _fewer(made.data, env.settings.read_bytes, env.settings.read_lines)) is not None:
+            limit = fewer
+            continue
         part, text = env.workspace.resolver.show(made)
         tokens, left = estimate(text), max(0, env.window_left() - _FRAME_TOKENS)
+        if env.settings.read_tokens:
+            left = min(left, env.settings.read_tokens)
         if tokens <= left or chars <= _LEAST_CHARS:
             break
         # Scripts differ in characters a token: less is read, and what follows is named.
@@ -87,6 +93,18 @@ def _most(env: ToolEnv) -> int:
     share = int(env.settings.read_share * env.window * _CHARS_PER_TOKEN)
     left = int((env.window_left() - _FRAME_TOKENS) * _CHARS_PER_TOKEN)
     return max(_LEAST_CHARS, min(env.settings.read_chars, share, left))
+
+
+def _fewer(data: bytes, most_bytes: int, most_lines: int) -> int | None:
+    """Return how many bytes to read instead, None when `data` keeps within the caps (OC-1); 0 is no cap."""
+    if most_bytes and len(data) > most_bytes:
+        return most_bytes
+    if not most_lines or data.count(b"\n", 0, max(0, len(data) - 1)) < most_lines:
+        return None
+    at = -1
+    for _ in range(most_lines):
+        at = data.index(b"\n", at + 1)
+    return at + 1
 
 
 def _line_pair(lines: str | None) -> Sequence[int] | None:

@@ -145,7 +145,7 @@ def test_a_bad_summariser_never_ends_a_run(tmp_path: Path, fault: str) -> None:
     told: list[AgentEvent] = []
     bad = scripted(BAD[fault], name="bad")
     model = scripted(researcher(30))
-    workspace, result = ran(tmp_path / "w", model, told, by=bad, policy="claude-code")
+    workspace, result = ran(tmp_path / "w", model, told, by=bad, policy="gemini-cli")
     assert result.answer == "Done."
     assert_sound(model.requests)
     assert any("no summary was made" in event.text for event in told if event.kind == "warning")
