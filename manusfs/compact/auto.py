@@ -40,7 +40,7 @@ class Auto:
     """Turns that are expected to come for each that has been."""
     again: float = 0.2
     """Chance that a large folded result is read again."""
-    least: float = 0.1
+    least: float = 0.11
     """Share of the window that an epoch has to free, unless it costs nothing: each one is felt by the agent."""
     ledgers: float = 0.22
     """Share of the window that ledgers may take; beyond it the older half collapses to one line each."""
