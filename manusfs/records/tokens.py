@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from functools import lru_cache
 
 __all__ = ["estimate"]
 
@@ -22,6 +23,8 @@ _PUNCTUATION = 0.6564
 
 _SAMPLED_ABOVE = 32_768
 """Characters; a longer text is estimated from `_WINDOWS` evenly spread pieces of `_WINDOW` characters."""
+_REMEMBERED_BELOW = 1_000
+"""Characters; sections and schemas stand in epoch after epoch, and a resume goes through all of them."""
 _WINDOWS = 16
 _WINDOW = 1_024
 
@@ -54,11 +57,18 @@ def estimate(text: str) -> int:
     """
     if not text:
         return 0
+    if len(text) <= _REMEMBERED_BELOW:
+        return _remembered(text)
     if len(text) <= _SAMPLED_ABOVE:
         return max(1, round(_weigh(text)))
     step = (len(text) - _WINDOW) / (_WINDOWS - 1)
     pieces = [text[(at := round(step * i)) : at + _WINDOW] for i in range(_WINDOWS)]
     return math.ceil(_weigh("\n".join(pieces)) * len(text) / (_WINDOWS * _WINDOW))
+
+
+@lru_cache(maxsize=2_048)
+def _remembered(text: str) -> int:
+    return max(1, round(_weigh(text)))
 
 
 def _gaps(data: bytes) -> int:
