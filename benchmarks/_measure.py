@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Goal", "Spent", "alternated", "parser", "report", "run", "tree_bytes", "values"]
+__all__ = ["Goal", "Spent", "alternated", "installed", "parser", "report", "run", "tree_bytes", "values"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,14 @@ def run(command: Sequence[str], environment: Mapping[str, str] | None = None) ->
     return Spent(used.ru_utime + used.ru_stime, wall, used.ru_maxrss / unit, output.decode("utf-8", "replace"))
 
 
+def installed(base: Path) -> dict[str, str]:
+    """Return the environment of a program that is installed: all modules compiled, whatever the caller's says.
+
+    The first command run with it compiles them; do not count that one.
+    """
+    return {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(base / "compiled")}
+
+
 def alternated(jobs: Mapping[str, Callable[[int], float]], rounds: int) -> dict[str, list[float]]:
     """Return the figures of each job, run in turn, so that a loaded machine disturbs all of them alike.
 
@@ -106,10 +114,11 @@ def report(name: str, goals: Sequence[Goal], details: Mapping[str, Any], out: st
     width = max(len(goal.what) for goal in goals)
     print(f"{name} (Python {platform.python_version()}, {os.cpu_count()} cores)")
     for goal in goals:
-        figure, aim, verdict = f"{goal.value:,.3g} {goal.unit}", "", ""
+        value = f"{goal.value:,.0f}" if goal.value >= 100 else f"{goal.value:.3g}"
+        figure, aim, verdict = f"{value} {goal.unit}", "", ""
         if goal.goal is not None:
             aim, verdict = f"{goal.sign} {goal.goal:,g} {goal.unit}", "ok" if goal.met else "MISSED"
-        print(f"  {goal.what:<{width}}  {figure:>12}  {aim:<12}  {verdict:<6}  {goal.also}".rstrip())
+        print(f"  {goal.what:<{width}}  {figure:>14}  {aim:<17}  {verdict:<6}  {goal.also}".rstrip())
     document = {
         "benchmark": name,
         "python": platform.python_version(),

@@ -39,9 +39,9 @@ class Script:
         if turn % 5 == 4 and stubs:
             calls.append(call("read", ref=stubs[-1], offset=20_000))
         if turn % 20 == 19:
-            calls.append(call("todo", text=f"- [x] pages up to {first}\n- [ ] the rest"))
+            calls.append(call("todo", items=[f"[x] pages up to {first}", "the rest"]))
         if turn % 25 == 24:
-            calls.append(call("write", path=f"notes/findings/turn-{turn}.md", text=f"Up to {first}: nothing new.\n"))
+            calls.append(call("write", path=f"notes/findings/turn-{turn}.md", content=f"Up to {first}: nothing new.\n"))
         return [{"type": "text", "text": f"Turn {turn}: I fetch page {first} and on."}, *calls]
 
 

@@ -81,7 +81,7 @@ def _peak_mb() -> float:
 
 def main() -> None:
     """Make the text in a child process, read it in others, and print the figures."""
-    made = parser(__doc__, rounds=3)
+    made = parser(__doc__, rounds=5)
     made.add_argument("--megabytes", type=int, default=100)
     made.add_argument("--count", type=int, default=500, help="reads of a round; default 500")
     made.add_argument("--child", nargs="+", help="used by the script itself")

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from _measure import Goal, alternated, parser, report, run, values
+from _measure import Goal, alternated, installed, parser, report, run, values
 
 from manusfs.records import Source
 from manusfs.store import Draft, Index, Observations
@@ -46,12 +46,7 @@ def main() -> None:
         place = Path(base) / "w"
         ref = stored(place, options.observations)
         ours = [sys.executable, "-m", "manusfs"]
-        # As installed: every module compiled, for the bare imports as for ours, whatever the caller's environment says.
-        environment = {
-            "XDG_CONFIG_HOME": str(Path(base) / "config"),
-            "PYTHONDONTWRITEBYTECODE": "",
-            "PYTHONPYCACHEPREFIX": str(Path(base) / "compiled"),
-        }
+        environment = {"XDG_CONFIG_HOME": str(Path(base) / "config"), **installed(Path(base))}
         commands = {
             "bare": BARE,
             "--help": [*ours, "--help"],
