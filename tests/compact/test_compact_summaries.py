@@ -311,7 +311,7 @@ def test_without_a_summariser_no_request_is_made() -> None:
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=lambda form: form.name)
 def test_a_record_is_read_from_any_usual_wording_of_its_headings(form: object) -> None:
-    """Models number, embolden and mark headings as they like."""
+    """GC-5, CC-2: models number, embolden and mark headings as they like; elements must be closed."""
     shape = FORMS[form.name]  # type: ignore[attr-defined]
     demands = Demands(shape, "", (), "s", 1)
     if shape.elements:
