@@ -81,19 +81,7 @@ def read(
 
     with App(context).open(doors=Doors(network=not offline)) as workspace:
         if raw and not as_json:
-            start, made = offset, None
-            while made is None or made.next_offset is not None:
-                # In pieces: a raw body may be larger than memory should be.
-                made = workspace.read(ref, start, limit or 4 << 20, raw=True)
-                if sys.stdout.isatty():
-                    # The exact bytes are for files and pipes: on a terminal a stranger's bytes must not act.
-                    data(made.text, newline=False)
-                else:
-                    sys.stdout.buffer.write(made.data)
-                start = made.next_offset or 0
-                if limit is not None:
-                    break
-            sys.stdout.buffer.flush()
+            _copy(workspace, ref, offset, limit)
             return
         made = workspace.read(ref, offset, limit, lines=lines, page=page, raw=raw)
     if as_json:
@@ -107,6 +95,20 @@ def read(
         talk(context, f"bytes {made.start}-{made.end} of {made.total}; more: --offset {made.next_offset}")
     if made.state != "stored":
         talk(context, f"state: {made.state}")
+
+
+def _copy(workspace: Workspace, ref: str, start: int, limit: int | None) -> None:
+    """Write the raw bytes out in pieces: a raw body may be larger than memory should be."""
+    made = None
+    while made is None or (made.next_offset is not None and limit is None):
+        made = workspace.read(ref, start, limit or 4 << 20, raw=True)
+        if sys.stdout.isatty():
+            # The exact bytes are for files and pipes: on a terminal a stranger's bytes must not act.
+            data(made.text, newline=False)
+        else:
+            sys.stdout.buffer.write(made.data)
+        start = made.next_offset or 0
+    sys.stdout.buffer.flush()
 
 
 def _beyond(made: Reading, lines: tuple[int, ...] | None) -> str:
