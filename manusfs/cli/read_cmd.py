@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,9 @@ from manusfs.cli.out import data, emit, say, talk
 from manusfs.cli.types import Count, RefText
 from manusfs.errors import UsageError
 from manusfs.memory.reading import Reading
+
+if TYPE_CHECKING:
+    from manusfs.memory import Workspace
 
 __all__ = ["read"]
 
