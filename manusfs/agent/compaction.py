@@ -136,7 +136,7 @@ def _fresh(run: Running) -> Fresh:
 def _text(run: Running, path: str) -> str | None:
     root = run.workspace.folder.root
     try:
-        return root.read(path).decode("utf-8", "replace") if root.exists(path) else None
+        return root.read_edited(path).decode("utf-8", "replace") if root.exists(path) else None
     except ManusfsError:
         return None
 

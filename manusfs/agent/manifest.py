@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from manusfs.errors import Refused
+from manusfs.errors import NotFound, Refused
 from manusfs.records import Event, escape, sha256_hex
 from manusfs.workspace.paths import Root
 
@@ -14,6 +14,8 @@ _FILES = ("AGENTS.md", "todo.md")
 _FOLDERS = ("notes", "skills")
 _DIGITS = 16
 _MOST_NAMED = 40
+_HASHED_WHOLE = 8 << 20
+_SAMPLE = 1 << 20
 
 
 def manifest(root: Root, paths: Iterable[str] | None = None) -> dict[str, str]:
@@ -24,10 +26,19 @@ def manifest(root: Root, paths: Iterable[str] | None = None) -> dict[str, str]:
     for path in paths:
         try:
             if _is_watched(path) and root.exists(path):
-                hashes[path] = sha256_hex(root.read(path))[:_DIGITS]
-        except Refused:
-            continue  # a link or a hard link: no tool reads it either
+                hashes[path] = _hash(root, path)
+        except (Refused, NotFound):
+            continue  # a link or a hard link, which no tool reads either, or gone since it was listed
     return hashes
+
+
+def _hash(root: Root, path: str) -> str:
+    """Return the hash of a file; of one above 8 MiB, that of its size, its beginning and its end."""
+    size = root.size(path)
+    if size <= _HASHED_WHOLE:
+        return sha256_hex(root.read(path, 0, _HASHED_WHOLE))[:_DIGITS]
+    ends = root.read(path, 0, _SAMPLE) + root.read(path, size - _SAMPLE)
+    return sha256_hex(b"%d\0" % size + ends)[:_DIGITS]
 
 
 def _is_watched(path: str) -> bool:

@@ -62,9 +62,9 @@ def instructions(root: Root, limit: int, *, trusted: bool) -> str:
     a stranger's folder the file is data, never an instruction.
     """
     try:
-        text = root.read(_AGENTS).decode("utf-8", "replace").strip() if root.exists(_AGENTS) else ""
-    except ManusfsError:
-        return ""
+        text = root.read_edited(_AGENTS).decode("utf-8", "replace").strip() if root.exists(_AGENTS) else ""
+    except ManusfsError as error:
+        return f"({_AGENTS} is not shown: {escape.field(str(error), 300)})"
     if not text:
         return ""
     body = escape.body(_shortened(text, limit))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from manusfs.agent.manifest import manifest
 from manusfs.errors import ManusfsError
-from manusfs.records import escape, sha256_hex
+from manusfs.records import escape
 from manusfs.tools.todo import TODO
 from manusfs.workspace.paths import Root
 
@@ -14,7 +15,10 @@ _MOST_CHARS = 4_000
 
 def todo_text(root: Root, *, trusted: bool) -> str:
     """Return the plan as the model sees it, "" when there is none. A stranger's plan is data."""
-    plan = _read(root).decode("utf-8", "replace").strip()
+    try:
+        plan = root.read_edited(TODO).decode("utf-8", "replace").strip() if root.exists(TODO) else ""
+    except ManusfsError as error:
+        return f"({TODO} is not shown: {escape.field(str(error), 300)})"
     if not any(line.strip() and not line.startswith("#") for line in plan.splitlines()):
         return ""
     if len(plan) > _MOST_CHARS:
@@ -48,11 +52,4 @@ class Recital:
         return todo_text(self._root, trusted=self._trusted)
 
     def _now(self) -> str:
-        return sha256_hex(_read(self._root))
-
-
-def _read(root: Root) -> bytes:
-    try:
-        return root.read(TODO) if root.exists(TODO) else b""
-    except ManusfsError:
-        return b""
+        return manifest(self._root, [TODO]).get(TODO, "")

@@ -147,11 +147,12 @@ class App:
         """Return the settings that the file in `folder` holds, unchecked. A link is refused: it could lead anywhere."""
         if folder is None:
             return {}
+        from manusfs.workspace.folder import MARKER, SETTINGS_MAX
         from manusfs.workspace.paths import Root
 
         root = Root(folder)
         try:
-            return parse_toml(root.read("manusfs.toml"), "manusfs.toml")
+            return parse_toml(root.read_edited(MARKER, SETTINGS_MAX), MARKER)
         finally:
             root.close()
 

@@ -45,7 +45,7 @@ def cite(context: click.Context, report: str, fix: bool, as_json: bool) -> None:
     with App(context).open() as workspace:
         root = workspace.folder.root
         report = _report(root, report)
-        text = root.read(report).decode("utf-8", "replace")
+        text = root.read_edited(report).decode("utf-8", "replace")
         if fix:
             text, count = citations.fix(text, workspace.resolver)
             if count:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from manusfs.errors import BadRef, Damaged, ManusfsError, NotFound, PathRefused, Refused, UsageError
+from manusfs.errors import BadRef, Damaged, ManusfsError, NotFound, PathRefused, UsageError
 from manusfs.memory.reading import Reading, State, Text, block_reader, line_range, reading
 from manusfs.records import Meta, MsgRef, ObsRef, PathRef, Ref, Source, Span, parse_ref
 
@@ -25,7 +25,6 @@ _URL = re.compile(r"https?://", re.IGNORECASE)
 _SHORT = re.compile(r"obs:([0-9a-f]{4,11})((?:[/@].*)?)\Z", re.DOTALL)
 _OBSERVATION_FOLDER = re.compile(r"observations/(?:[^/]+/)+[^/]*-([0-9a-f]{12,64})/?\Z")
 _PRIVATE = ".manusfs"
-_FILE_MAX = 64 << 20
 _TAIL_CHARS = 2_000
 _TAIL_SHARE = 5
 
@@ -242,12 +241,7 @@ class Resolver:
             raise PathRefused(f"{path!r} is derived and private", hint="read notes, reports or observations")
         if self._folder.root.is_dir(path):
             raise UsageError(f"{path!r} is a folder", hint="list what is in it, and read a file")
-        size = self._folder.root.size(path)
-        if size > _FILE_MAX:
-            raise Refused(
-                f"{path!r} has {size} bytes; the most is {_FILE_MAX}", hint="add it: then it is read by pieces"
-            )
-        return self._folder.root.read(path)
+        return self._folder.root.read_edited(path)
 
     def _recovery(self) -> Recovery:
         from manusfs.memory.recovery import Recovery

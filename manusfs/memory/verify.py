@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from manusfs.errors import ManusfsError, NotFound, StorageError
+from manusfs.errors import ManusfsError, NotFound, Refused, StorageError
 from manusfs.memory.mending import Mender, give_up, given_up
 from manusfs.memory.renderer import Renderer
 from manusfs.memory.verify_refs import broken_refs, own_refs
@@ -339,7 +339,11 @@ def _parts(kind: str, data: Mapping[str, Any]) -> Iterator[Part]:
 
 
 def _refs_in(folder: Folder, path: str, found: _Findings) -> None:
-    text = folder.root.read(path).decode("utf-8", "replace")
+    try:
+        text = folder.root.read_edited(path).decode("utf-8", "replace")
+    except Refused as error:
+        found.damaged.append(f"{path}: its refs were not followed: {error}")
+        return
     match = _SESSION_OF.match(path)
     issued_here = path.startswith("notes/") or (match is not None and match[1] in found.sessions)
     for id in dict.fromkeys(_REPORT_REF.findall(text)):

@@ -31,7 +31,7 @@ def edit(env: ToolEnv, path: str, old: str, new: str) -> Shown:
         if not root.exists(place):
             hint = "make it with write(path, content), or see what there is: list(what='notes')"
             raise ToolError(f"there is no file {place!r}", hint=hint)
-        data = root.read(place)
+        data = root.read_edited(place)
         text = data.decode("utf-8", "replace")
         found = text.count(old)
         if found == 0:

@@ -33,7 +33,7 @@ def todo(env: ToolEnv, items: list[str] | None = None, text: str | None = None) 
     data = plan.encode("utf-8")
     root = env.workspace.folder.root
     data = data if data.endswith(b"\n") else data + b"\n"
-    details = replaced(root, TODO, root.read(TODO) if root.exists(TODO) else None, data)
+    details = replaced(root, TODO, root.read_edited(TODO) if root.exists(TODO) else None, data)
     root.write_atomic(TODO, data)
     return Shown((TextPart(f"<todo>\n{escape.body(plan).strip()}\n</todo>"),), (TODO,), details)
 

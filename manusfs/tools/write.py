@@ -31,7 +31,7 @@ def write(env: ToolEnv, path: str, content: str, append: bool = False) -> Shown:
     data = valid_text(content).encode("utf-8")
     details: dict[str, Any] = {}
     with short_lock(root):
-        old = root.read(place) if root.exists(place) else None
+        old = root.read_edited(place) if root.exists(place) else None
         if old is None:
             portable(place)
         if append and old:

@@ -14,10 +14,13 @@ from manusfs.workspace.fs import FileSystem, storage_error
 from manusfs.workspace.lost import set_aside
 from manusfs.workspace.paths import Root
 
-__all__ = ["MARKER", "Folder", "find", "template_dir"]
+__all__ = ["MARKER", "SETTINGS_MAX", "Folder", "find", "template_dir"]
 
 MARKER = "manusfs.toml"
 """The file that makes a folder a workspace."""
+
+SETTINGS_MAX = 1 << 20
+"""Bytes of the largest settings file."""
 
 _KEEP_NAMES = (".gitkeep", ".keep")
 
@@ -137,7 +140,7 @@ def _no_workspace(path: Path, where: str = "") -> NoWorkspace:
 
 def _check_format(root: Root, path: Path) -> None:
     try:
-        found = tomllib.loads(root.read(MARKER).decode("utf-8")).get("format")
+        found = tomllib.loads(root.read_edited(MARKER, SETTINGS_MAX).decode("utf-8")).get("format")
     except NotFound as error:
         raise _no_workspace(path) from error
     except ValueError as error:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from manusfs.errors import ManusfsError, NotFound, PathRefused
+from manusfs.errors import ManusfsError, NotFound, PathRefused, Refused
 from manusfs.workspace.fs import FileSystem, storage_error
 from manusfs.workspace.staging import Staging
 from manusfs.workspace.tree import Folders, open_folder, opening_error
@@ -21,6 +21,7 @@ __all__ = ["Entry", "Root", "check_relative", "read_span"]
 _MAX_PATH = 4096
 _MAX_NAME = 255
 _MAX_DEPTH = 64
+_EDITED_MAX = 64 << 20
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _HINT = "give a path relative to the workspace, like notes/findings/bridge.md"
 
@@ -162,6 +163,20 @@ class Root:
             return read_span(fd, start, size if end is None else min(end, size))
         finally:
             os.close(fd)
+
+    def read_edited(self, rel: str, most: int = _EDITED_MAX) -> bytes:
+        """Return the bytes of a file that people edit, whole: it may hold anything, and be of any size.
+
+        Raises:
+            Refused: it has more than `most` bytes.
+        """
+        size = self.size(rel)
+        if size > most:
+            raise Refused(
+                f"{rel!r} has {size} bytes; the most is {most}",
+                hint=f"make it shorter, or move it out and keep it whole: manusfs add {rel}",
+            )
+        return self.read(rel, 0, most)
 
     def size(self, rel: str) -> int:
         """Return the bytes of the plain file `rel`."""

@@ -111,7 +111,7 @@ def refresh_notes(folder: Folder, index: Index) -> int:
         if row is not None and (row.size, row.mtime_ns) == (size, mtime_ns):
             continue
         try:
-            data = folder.root.read(path)
+            data = folder.root.read_edited(path)
         except ManusfsError:
             continue
         digest = sha256_hex(data)

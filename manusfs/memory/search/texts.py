@@ -91,7 +91,7 @@ class Texts:
         if isinstance(ref, ObsRef):
             return self._observation(ref.id, view)
         if isinstance(ref, PathRef):
-            return _in_memory(self._folder.root.read(ref.path), ref.path, ref.path.split("/")[0].rstrip("s"))
+            return _in_memory(self._folder.root.read_edited(ref.path), ref.path, ref.path.split("/")[0].rstrip("s"))
         return self._message(ref)
 
     def _observation(self, id: str, view: str) -> Body:
