@@ -20,6 +20,9 @@ REGEX_SECONDS = 1.5
 
 _LITERAL_SECONDS = 20.0
 _PATTERN_CHARS = 1_000
+_MOST_REPEATS = 20_000
+_REGEX_TOKENS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{\s*(?P<least>\d+)\s*(?:,\s*\d*\s*)?\}|.", re.DOTALL)
+"""An escape, a set, a counted repeat or one character of a regular expression."""
 _PIECE = 1 << 20
 _LINE_CHARS = 300
 _AROUND = 120
@@ -118,6 +121,11 @@ def _finder(pattern: str, regex: bool, ignore_case: bool) -> Finder:
 def _regex_finder(pattern: str, ignore_case: bool) -> Finder:
     import regex
 
+    if (times := _unrolled(pattern)) > _MOST_REPEATS:
+        raise UsageError(
+            f"the pattern asks for {times} repeats of what it repeats; at most {_MOST_REPEATS} are tried",
+            hint="use + or * where the number does not matter",
+        )
     try:
         compiled = regex.compile(pattern, regex.MULTILINE | (regex.IGNORECASE if ignore_case else 0))
     except (regex.error, OverflowError, RecursionError, MemoryError, ValueError, KeyError, IndexError) as error:
@@ -138,6 +146,28 @@ def _regex_finder(pattern: str, ignore_case: bool) -> Finder:
             raise TimeoutError from error
 
     return matches
+
+
+def _unrolled(pattern: str) -> int:
+    """Return how many parts `pattern` has once each {n,…} is written out, about: the engine does just that, in memory.
+
+    Measured: `a{1000000000}` takes all the memory that there is and more, some 260 bytes a part.
+    """
+    groups, last = [0], 0
+    for token in _REGEX_TOKENS.finditer(pattern):
+        text = token[0]
+        if token["least"]:
+            groups[-1] += last * (max(1, int(token["least"])) - 1)
+            last *= max(1, int(token["least"]))
+        elif text == "(":
+            groups.append(0)
+        elif text == ")" and len(groups) > 1:
+            last = max(1, groups.pop())
+            groups[-1] += last
+        else:
+            last = 1
+            groups[-1] += 1
+    return sum(groups)
 
 
 def _in_body(owner: str, view: str, body: Body, finder: Finder, until: float, overlap: int) -> Iterator[Match]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 
 import pytest
@@ -62,6 +63,20 @@ def test_the_time_limit_is_told(place: Place, monkeypatch: pytest.MonkeyPatch) -
 def test_what_is_no_pattern_is_told(place: Place, pattern: str) -> None:
     with pytest.raises(UsageError):
         place.search.grep(pattern, regex=True)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["a{1000000000}", "[a-z]{99999999,}", "(?:(?:a{300}){300}){300}", r"(?<=\p{L}{10000000})b", "a{ 99999999 }"],
+)
+def test_a_pattern_cannot_take_all_memory(place: Place, pattern: str) -> None:
+    """The engine writes each counted repeat out: the first of these ends any process that compiles it."""
+    place.add("aaaa bbbb", "x")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(UsageError, match="repeats"):
+        place.search.grep(pattern, regex=True)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
+    assert len(place.search.grep(r"(?:[ab]{4} ?){1,2}|x{64}|y{0,99999999}", regex=True)) == 1
 
 
 def test_an_empty_pattern_is_refused(place: Place) -> None:
