@@ -21,9 +21,10 @@ _MATCH = re.compile(r"<match ([^>\n]*)>\n(.*?)\n</match>", re.DOTALL)
 _FOLDED = re.compile(r"<folded ([^>\n]*)/>")
 _LEDGER = re.compile(r"<ledger [^>\n]*>\n(.*?)\n</ledger>", re.DOTALL)
 _LEDGER_LINE = re.compile(r'^([0-9a-f]{12,64}) (\S+) "([^"]*)"', re.MULTILINE)
-_WHOLE = re.compile(r"^text (\d+)-(\d+):\n", re.MULTILINE)
-_OMITTED = re.compile(r"\n?…\[OMITTED (\d+)-(\d+): [^\n]*\]…\n?")
-_NAMED = re.compile(r"^The user named these sources; fetch them with web_fetch:\n((?:\* \S+\n?)+)", re.MULTILINE)
+# Where a frame ends is never looked for in the text that it holds: a page may imitate it.
+_WHOLE = re.compile(r"(?:(?:title|note|outline): [^\n]*\n)*text (\d+)-(\d+):\n")
+_OMITTED = re.compile(rb"\n\xe2\x80\xa6\[OMITTED (\d+)-(\d+): [^\n]*\]\xe2\x80\xa6\n")
+_NAMED = re.compile(r"The user named these sources; fetch them with web_fetch:\n((?:\* \S+\n?)+)")
 _INTERRUPTED = "Error: interrupted, not known whether it ran"
 _USER = re.compile(r"<user_message[^>\n]*>\n(.*?)\n</user_message>", re.DOTALL)
 
@@ -210,8 +211,9 @@ def _texts(content: str | Sequence[Block]) -> Iterator[str]:
 
 
 def _take_task(seen: Seen, text: str) -> None:
-    for lines in _NAMED.findall(text):
-        seen.named.extend(html.unescape(line[2:]) for line in lines.splitlines())
+    # A block of its own: a file that was given may hold the same words.
+    if named := _NAMED.match(text):
+        seen.named.extend(html.unescape(line[2:]) for line in named[1].splitlines())
     for wording in _USER.findall(text):
         words = html.unescape(wording)
         if seen.answered or seen.later:
@@ -245,7 +247,7 @@ def _take_text(seen: Seen, text: str) -> None:
 
 def _take_stub(seen: Seen, attributes: dict[str, str], body: str) -> None:
     ref = attributes.get("ref", "")
-    title = re.search(r"^title: (.*)$", body, re.MULTILINE)
+    title = re.match(r"title: (.*)$", body, re.MULTILINE)
     seen.sources[ref] = Source(
         ref,
         attributes.get("kind", ""),
@@ -254,19 +256,19 @@ def _take_stub(seen: Seen, attributes: dict[str, str], body: str) -> None:
         tuple(attributes.get("views", "text").split(",")),
         int(attributes.get("bytes") or 0),
     )
-    if whole := _WHOLE.search(body):
+    if whole := _WHOLE.match(body):
         seen.texts.append(Text(ref, int(whole[1]), body[whole.end() :]))
 
 
 def _take_read(seen: Seen, attributes: dict[str, str], body: str) -> None:
-    ref, start = attributes.get("ref", ""), attributes.get("start", "0")
-    if not ref.startswith("obs:") or ref.endswith("/raw") or not start.isdigit():
+    ref, start, end = (attributes.get(name, "") for name in ("ref", "start", "end"))
+    if not ref.startswith("obs:") or ref.endswith("/raw") or not (start.isdigit() and end.isdigit()):
         return
-    at, offset = 0, int(start)
-    for gap in _OMITTED.finditer(body):
-        seen.texts.append(Text(ref, offset, body[at : gap.start()]))
-        at, offset = gap.end(), int(gap[2])
-    seen.texts.append(Text(ref, offset, body[at:]))
+    # Escaped text has as many bytes as the stored one, so the frame itself says where its first piece ends.
+    data, length = body.encode("utf-8"), int(end) - int(start)
+    seen.texts.append(Text(ref, int(start), data[:length].decode("utf-8", "ignore")))
+    if gap := _OMITTED.match(data, length):
+        seen.texts.append(Text(ref, int(gap[2]), data[gap.end() :].decode("utf-8", "ignore")))
 
 
 def _hit(raw: str) -> Hit | None:
