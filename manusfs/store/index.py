@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Index"]
 
-_FLUSH_ROWS = 4_096
+_FLUSH_ROWS = 16_384
 _FLUSH_BYTES = 4 << 20
 
 _NEW = ("missing", "not finished")

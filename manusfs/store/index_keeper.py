@@ -38,7 +38,7 @@ class Keeper:
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self._connection: sqlite3.Connection | None = None
-        self._identity: tuple[Path, int, int] | None = None
+        self._identity: tuple[str, int, int] | None = None
         self._writable = False
         self._thorough = False
         self.in_memory = False
@@ -50,12 +50,17 @@ class Keeper:
 
     @property
     def _path(self) -> Path:
-        """Where the file is now: SQLite opens by name, and the folder may be renamed under a run."""
+        """Where the file is now."""
+        return Path(self._place())
+
+    def _place(self) -> str:
+        """Return where the file is now: SQLite opens by name, and the folder may be renamed under a run."""
         try:
-            here = Path(f"/proc/self/fd/{self._folder.root.fd}").readlink()
+            # A plain text and plain calls: this is asked for before every query.
+            here = os.readlink(f"/proc/self/fd/{self._folder.root.fd}")  # noqa: PTH115
         except OSError:
-            here = Path(self._folder.path)
-        return here / _FOLDER / _NAME
+            here = str(self._folder.path)
+        return f"{here}/{_FOLDER}/{_NAME}"
 
     def reset(self) -> None:
         """Begin with an empty file, or in memory where it can't be written."""
@@ -235,11 +240,11 @@ class Keeper:
             # Another process has made it since.
             self.needs_rebuild, self.reason = False, ""
         self._connection, self._writable = connection, writable
-        self._identity = None if self.in_memory else _identity(self._path)
+        self._identity = None if self.in_memory else _identity(self._place())
 
     def _replaced(self) -> bool:
         """True if another process has put a new file in the place of the one that is open, or the folder was moved."""
-        return self._identity is not None and _identity(self._path) != self._identity
+        return self._identity is not None and _identity(self._place()) != self._identity
 
     def _give_up(self, reason: str) -> None:
         self.mark(reason)
@@ -304,9 +309,9 @@ def _failed(action: str, error: sqlite3.Error) -> StorageError:
     return StorageError(f"index {_FOLDER}/{_NAME} can't be {action}: {error}", hint=_ROOM)
 
 
-def _identity(path: Path) -> tuple[Path, int, int] | None:
+def _identity(place: str) -> tuple[str, int, int] | None:
     try:
-        found = path.stat()
+        found = os.stat(place)  # noqa: PTH116
     except OSError:
         return None
-    return path, found.st_dev, found.st_ino
+    return place, found.st_dev, found.st_ino
