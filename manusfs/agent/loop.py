@@ -22,6 +22,7 @@ _CUT = (
 )
 _LOST = " The call that it was writing was not complete and did not run."
 _NOTED = "That turn was for notes. Go on with the task; if it is done, give the whole answer."
+_FILLED = "Your last reply filled the context's window and was left out. Give it again, shorter."
 _SILENT = "Your last reply had no text and no call. Go on with the task, or give the answer."
 _FULL = (
     "even compacted the context does not fit the model's window of {window} tokens; {left} "
@@ -93,6 +94,8 @@ def _ask(run: Running) -> Reply | None:
             return reply
         run.window_cap = run.window.tokens
         _write_down(run, reply)
+        # Where there is nothing to fold the epoch goes on, and a request must not end with the model's own turn.
+        run.record([notice(_FILLED)])
         run.tell("warning", "the reply filled the model's window; compacting and trying once more")
     return None
 

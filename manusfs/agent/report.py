@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from manusfs.agent.result import Citations
 from manusfs.agent.standing import Standing
 from manusfs.memory import Resolver, citations
+from manusfs.records import escape
 from manusfs.workspace.paths import Root
 
 __all__ = ["Header", "Report", "write_report"]
@@ -49,7 +50,8 @@ def write_report(root: Root, answer: str, header: Header, resolver: Resolver, st
     if moved:
         problems = (*problems, f"{moved} footnotes pointed beside their quote in the same source and were set right")
     path = _free(root, header.session)
-    root.write_atomic(path, _text(answer, header, counts, problems).encode("utf-8", "replace"))
+    # A report is read on terminals and passed on: nothing in it may act there, whatever a model wrote.
+    root.write_atomic(path, escape.terminal(_text(answer, header, counts, problems)).encode("utf-8"))
     return Report(path, answer, counts, problems)
 
 
