@@ -55,10 +55,14 @@ def prepare(source: Source, raw: bytes, number: int) -> Prepared:
 
 
 class Bare:
-    """A folder and an index that are written by plain calls, one text at a time, each durable before the next."""
+    """A folder and an index that are written by plain calls, one text at a time, each durable before the next.
 
-    def __init__(self, base: Path) -> None:
+    The rows of a text are committed with it, so that it can be found; with `bulk`, those of a block together.
+    """
+
+    def __init__(self, base: Path, *, bulk: bool = False) -> None:
         self._base = base
+        self._bulk = bulk
         self._tmp = base / "tmp"
         self._tmp.mkdir(parents=True)
         self._log = os.open(base / "log.jsonl", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
@@ -70,7 +74,7 @@ class Bare:
         self._first = 1
 
     def add(self, one: Prepared) -> None:
-        """Write a text's files, sync and rename them, append its line; its rows follow with those of its block."""
+        """Write a text's files, sync and rename them, append its line; its rows follow."""
         folder = self._tmp / "next"
         folder.mkdir()
         for name, data in one.files.items():
@@ -90,9 +94,15 @@ class Bare:
         self._queue.append(one)
 
     def block(self, group: Sequence[Prepared]) -> None:
-        """Add each of `group`, and write their rows in one transaction."""
+        """Add each of `group`."""
         for one in group:
             self.add(one)
+            if not self._bulk:
+                self._write_rows()
+        if self._bulk:
+            self._write_rows()
+
+    def _write_rows(self) -> None:
         self._index.execute("BEGIN IMMEDIATE")
         for one in self._queue:
             marks = ",".join("?" * len(one.observation))

@@ -58,11 +58,16 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+class _Server(ThreadingHTTPServer):
+    # With the five of the default, a turn of eight fetches waits seconds for a lost handshake.
+    request_queue_size = 128
+
+
 def _serve() -> None:
     import threading
 
     text_of(0)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server = _Server(("127.0.0.1", 0), _Handler)
     print(server.server_address[1], flush=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     # Until the parent closes its end, however it ends.
