@@ -65,6 +65,7 @@ class _Lazy(click.Group):
             return super().resolve_command(ctx, args)
         import difflib
 
+        work_in(ctx.params.get("workspace") or "")  # the group's own function runs only for a command that exists
         near = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
         if not near:  # letters that changed places count little there
             near = [command for command in COMMANDS if sorted(command) == sorted(name)]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from manusfs.errors import ManusfsError, NotFound, Refused, StorageError
+from manusfs.errors import ManusfsError, NotFound, StorageError
 from manusfs.memory.mending import Mender, give_up, given_up
 from manusfs.memory.renderer import Renderer
 from manusfs.memory.verify_refs import broken_refs, own_refs
@@ -31,7 +31,9 @@ __all__ = ["Report", "verify"]
 _BLOCK = 262_144
 _ID = re.compile(r"-([0-9a-f]{12,64})\Z")
 _SEALED = re.compile(rb'(?s)(.*,)"crc":"([0-9a-f]{8})"\}\Z')
-_REPORT_REF = re.compile(r"obs:([0-9a-f]{12,64})")
+_REPORT_REF = re.compile(rb"obs:([0-9a-f]{12,64})")
+_REF_MOST = 128
+_PIECE = 1 << 20
 _SESSION_OF = re.compile(r"reports/(.+)-\d+\.md\Z")
 _OF_THE_PROCESS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 Progress = Callable[[str], None]
@@ -339,14 +341,9 @@ def _parts(kind: str, data: Mapping[str, Any]) -> Iterator[Part]:
 
 
 def _refs_in(folder: Folder, path: str, found: _Findings) -> None:
-    try:
-        text = folder.root.read_edited(path).decode("utf-8", "replace")
-    except Refused as error:
-        found.damaged.append(f"{path}: its refs were not followed: {error}")
-        return
     match = _SESSION_OF.match(path)
     issued_here = path.startswith("notes/") or (match is not None and match[1] in found.sessions)
-    for id in dict.fromkeys(_REPORT_REF.findall(text)):
+    for id in dict.fromkeys(_refs_of(folder, path)):
         found.refs += 1
         if id in found.ids or id in found.broken.values():
             continue
@@ -356,6 +353,21 @@ def _refs_in(folder: Folder, path: str, found: _Findings) -> None:
             found.lost.setdefault(f"obs:{id}", []).append(line)
         else:
             found.dangling.append(line)
+
+
+def _refs_of(folder: Folder, path: str) -> Iterator[str]:
+    """Yield the ids of the refs in a file that people may have written: it may be of any size."""
+    fd, rest = folder.root.open_read(path), b""
+    try:
+        while piece := os.read(fd, _PIECE):
+            piece = rest + piece
+            # A ref may be cut at the end of a piece: what begins there waits for the next.
+            whole = max(0, len(piece) - _REF_MOST)
+            yield from (ref[1].decode("ascii") for ref in _REPORT_REF.finditer(piece) if ref.start() < whole)
+            rest = piece[whole:]
+        yield from (id.decode("ascii") for id in _REPORT_REF.findall(rest))
+    finally:
+        os.close(fd)
 
 
 def _names(folder: Folder, place: str) -> list[str]:

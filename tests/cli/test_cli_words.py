@@ -18,7 +18,8 @@ from manusfs.cli.main import _cli
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("rnu",), "manusfs run"),
+        (("rnu",), "Try:   manusfs run"),
+        (("-w", ".", "rnu"), "manusfs -w . run"),
         (("serch", "x"), "manusfs search"),
         (("run", "x", "--sorce", "y"), "did you mean --source?"),
         (("ls", "-w", "."), "manusfs -w DIR ls"),

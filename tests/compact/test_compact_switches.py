@@ -103,10 +103,10 @@ def check_reach(window: Window, request: Request) -> None:
             ledger = window.ledger(item.group)
             assert ledger.first <= item.seq <= ledger.last
             assert f"msg:{window.session}:{ledger.first}-{ledger.last}" in said
-            data = window.events[item.seq].data
-            if data.get("id"):
-                assert any(data["id"] in line for line in ledger.lines)
-                assert data["id"] in said or f"msg:{window.session}:{item.group[0]}.{item.group[1]}" in said
+            event = window.events[item.seq]
+            if event.kind == "observation" and event.data.get("id"):
+                assert any(event.data["id"] in line for line in ledger.lines)
+                assert event.data["id"] in said or f"msg:{window.session}:{item.group[0]}.{item.group[1]}" in said
 
 
 @pytest.mark.parametrize("name", policy_names())

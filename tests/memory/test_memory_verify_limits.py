@@ -57,3 +57,19 @@ def test_a_transcript_that_cannot_be_read_is_told(world: World, tmp_path: Path) 
     transcript.symlink_to(tmp_path / "elsewhere")
     report = world.workspace.verify()
     assert not report.ok and any("transcript.jsonl" in line for line in report.damaged)
+
+
+def test_refs_are_found_wherever_a_large_note_has_them(world: World) -> None:
+    """Read in pieces: a ref may lie across the border of two, and the note may be larger than memory."""
+    world.store(URL, b"The bridge is long.")
+    note = world.path / "notes" / "log.md"
+    ref = b"obs:" + b"a" * 12
+    told = (f"{ref.decode()} in notes/log.md: there is no such observation",)
+    for shift in range(20):
+        note.write_bytes(b"x" * ((1 << 20) - shift) + ref + b" " + b"y" * 300)
+        assert world.workspace.verify().dangling == told
+    with note.open("wb") as file:
+        file.seek(200 << 20)
+        file.write(ref)
+    report = world.workspace.verify()
+    assert report.ok and report.dangling == told
