@@ -37,6 +37,7 @@ DOORS = {
     "sqlite3": ("store/", "fetch/cache.py"),
     "sqlite_utils": ("store/",),
     "trafilatura": ("extract/",),
+    "yaml": ("skills/",),
 }
 STANDARD = sys.stdlib_module_names - {"sqlite3"}
 
