@@ -89,7 +89,7 @@ def _job(run: Running, env: Environment, calls: Sequence[Call]) -> Callable[[], 
 
 def _call(run: Running, env: Environment, call: Call) -> Outcome:
     try:
-        return run.tools.call(call.name, call.arguments, env)
+        return run.tools.call(call.name, call.arguments, env.of(call.id))
     except (ManusfsError, ToolError) as error:
         return Failure(error_text(error))
     except Exception as error:  # noqa: BLE001 (a tool's mistake must not end a run of hours: it is told and logged)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from manusfs.agent.running import Running
 from manusfs.errors import ToolError
 from manusfs.records import Fetched, Span
+from manusfs.tools import Delegation
 from manusfs.workspace.settings import Settings
 
 if TYPE_CHECKING:
@@ -19,10 +20,15 @@ __all__ = ["Environment"]
 class Environment:
     """A `tools.ToolEnv` over a running session. The calls of a turn read it side by side; none changes it."""
 
-    def __init__(self, run: Running, room: int) -> None:
-        """Take the session, and the tokens that each call may show."""
+    def __init__(self, run: Running, room: int, call: str = "") -> None:
+        """Take the session, the tokens that each call may show, and the id of the call."""
         self._run = run
         self._room = room
+        self._call = call
+
+    def of(self, call: str) -> Environment:
+        """Return the environment of one call."""
+        return Environment(self._run, self._room, call)
 
     @property
     def workspace(self) -> Workspace:
@@ -38,6 +44,11 @@ class Environment:
     def session(self) -> str:
         """The id of the session that asks."""
         return self._run.session
+
+    @property
+    def call(self) -> str:
+        """The id of the call that is being made."""
+        return self._call
 
     @property
     def window(self) -> int:
@@ -62,6 +73,10 @@ class Environment:
     def standing(self, ref: str, span: Span) -> str:
         """Return the `msg:` ref of the showing of `span` that still stands in the window, or ""."""
         return self._run.standing.where(ref, span)
+
+    def delegate(self, order: Delegation) -> Fetched:
+        """Return what a sub-agent came to."""
+        raise ToolError("sub-agents are not there yet", retry=False)
 
     def status(self) -> Mapping[str, Any]:
         """Return what the context holds and costs."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from manusfs.records import Fetched, Span
+from manusfs.tools.delegation import Delegation
 from manusfs.workspace.settings import Settings
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ __all__ = ["ToolEnv"]
 
 
 class ToolEnv(Protocol):
-    """The environment of a call. Sub-agents and skills join it here; a tool never reaches for more."""
+    """The environment of a call; a tool never reaches for more."""
 
     @property
     def workspace(self) -> Workspace:
@@ -30,6 +31,11 @@ class ToolEnv(Protocol):
     @property
     def session(self) -> str:
         """The id of the session that asks."""
+        ...
+
+    @property
+    def call(self) -> str:
+        """The id of the call that is being made."""
         ...
 
     @property
@@ -55,4 +61,14 @@ class ToolEnv(Protocol):
 
     def status(self) -> Mapping[str, Any]:
         """Return what the context holds and costs, in the order in which it is to be told."""
+        ...
+
+    def delegate(self, order: Delegation) -> Fetched:
+        """Return what a sub-agent came to, on its way to become an observation; it runs in a session of its own.
+
+        A call that was made before a crash gets the child that it began: finished, or going on where it stopped.
+
+        Raises:
+            ToolError: it may not run, or it ended without an answer; the message says why and where its words are.
+        """
         ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import json
 import re
 import types
 from collections.abc import Callable, Mapping
@@ -124,6 +125,8 @@ def _schema(hint: Any) -> dict[str, Any]:
         return _schema(_without_none(hint))
     if origin is list:
         return {"type": "array", "items": _schema(get_args(hint)[0])}
+    if origin is dict:
+        return {"type": "object"}
     return {"type": _NAMES[hint]}
 
 
@@ -149,6 +152,8 @@ def _convert(value: Any, hint: Any) -> Any:
         if not isinstance(items, list):
             raise TypeError(value)
         return [_convert(item, get_args(hint)[0]) for item in items]
+    if origin is dict:
+        return _table(value)
     if hint is bool:
         return _truth(value)
     if hint is int:
@@ -156,6 +161,14 @@ def _convert(value: Any, hint: Any) -> Any:
     if hint is float:
         return _no(value) if isinstance(value, bool) else float(value)
     return value if isinstance(value, str) else _no(value)
+
+
+def _table(value: Any) -> dict[str, Any]:
+    """Return a JSON object, also one that was written as text."""
+    made = json.loads(value) if isinstance(value, str) else value
+    if not isinstance(made, dict):
+        raise TypeError(value)
+    return {str(name): member for name, member in made.items()}
 
 
 def _whole(value: Any) -> int:
@@ -185,6 +198,8 @@ def _wording(hint: Any) -> str:
         return f"one of {', '.join(map(repr, get_args(hint)))}"
     if get_origin(hint) is list:
         return "a list of texts"
+    if get_origin(hint) is dict:
+        return "a JSON object"
     return {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}[hint]
 
 

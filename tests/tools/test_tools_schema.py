@@ -23,6 +23,7 @@ def sample(
     deep: bool = False,
     kind: Literal["a", "b"] = "a",
     items: list[str] | None = None,
+    form: dict[str, Any] | None = None,
 ) -> Shown:
     """Say what was given.
 
@@ -33,7 +34,7 @@ def sample(
             told on two lines.
         count: How often.
     """
-    return Shown((TextPart(repr((name, count, ratio, deep, kind, items))),))
+    return Shown((TextPart(repr((name, count, ratio, deep, kind, items, form))),))
 
 
 def test_the_schema_follows_from_hints_and_docstring() -> None:
@@ -50,6 +51,7 @@ def test_the_schema_follows_from_hints_and_docstring() -> None:
                 "deep": {"type": "boolean"},
                 "kind": {"type": "string", "enum": ["a", "b"]},
                 "items": {"type": "array", "items": {"type": "string"}},
+                "form": {"type": "object"},
             },
             "required": ["name"],
             "additionalProperties": False,
@@ -68,6 +70,8 @@ def test_the_schema_follows_from_hints_and_docstring() -> None:
         ({"name": "x", "deep": "true"}, {"name": "x", "deep": True}),
         ({"name": "x", "kind": "B"}, {"name": "x", "kind": "b"}),
         ({"name": "x", "items": "one"}, {"name": "x", "items": ["one"]}),
+        ({"name": "x", "form": {"a": [1]}}, {"name": "x", "form": {"a": [1]}}),
+        ({"name": "x", "form": '{"a": 1}'}, {"name": "x", "form": {"a": 1}}),
     ],
 )
 def test_what_models_mean_is_taken(given: dict[str, Any], taken: dict[str, Any]) -> None:
@@ -90,6 +94,8 @@ def test_what_models_mean_is_taken(given: dict[str, Any], taken: dict[str, Any])
         ({"name": "x", "kind": "c"}, "one of 'a', 'b'"),
         ({"name": "x", "items": [1]}, "'items' must be a list of texts"),
         ({"name": "x", "ratio": []}, "'ratio' must be a number"),
+        ({"name": "x", "form": "a"}, "'form' must be a JSON object"),
+        ({"name": "x", "form": [1]}, "'form' must be a JSON object"),
     ],
 )
 def test_a_wrong_argument_is_told_with_what_to_give(given: dict[str, Any], said: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 from manusfs.errors import ManusfsError, ToolError
 from manusfs.memory import Doors, Workspace
 from manusfs.records import Extracted, Fetched, ImagePart, Shown, Source, Span, TextPart, ViewPart
-from manusfs.tools import TOOLS, ToolBox
+from manusfs.tools import TOOLS, Delegation, ToolBox
 from manusfs.workspace.settings import Settings
 
 PNG = base64.b64decode(
@@ -42,6 +42,7 @@ class Env:
         self.workspace = workspace
         self.settings = workspace.settings
         self.session = "20261130-abcd"
+        self.call = "toolu_1"
         self.window = 200_000
         self.shown: dict[str, list[Span]] = {}
 
@@ -60,6 +61,10 @@ class Env:
     def standing(self, ref: str, span: Span) -> str:
         """Return where what a test put into `shown` stands."""
         return "msg:20261130-abcd:7" if any(one.holds(span) for one in self.shown.get(ref, ())) else ""
+
+    def delegate(self, order: Delegation) -> Fetched:
+        """Return the prompt as the answer."""
+        return Fetched(Source.call("task", {"prompt": order.prompt}), order.prompt.encode("utf-8"), "text/markdown")
 
     def status(self) -> Mapping[str, Any]:
         """Return one line."""
