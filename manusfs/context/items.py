@@ -17,7 +17,7 @@ Form = Literal["full", "stub", "ledger", "collapsed", "summary"]
 ItemKind = Literal[
     "date", "instructions", "user", "todo", "source", "text", "thinking", "call", "other", "result", "recite", "changed"
 ]
-Label = Literal["date", "instructions", "user", "source", "ledger", "stub", "turn", "todo"]
+Label = Literal["date", "instructions", "user", "source", "ledger", "stub", "turn", "children", "todo"]
 LABELS: frozenset[str] = frozenset(get_args(Label))
 _FIXED: frozenset[ItemKind] = frozenset(("date", "instructions", "user", "todo"))
 

@@ -92,7 +92,9 @@ def frame_sections(
         head.append(Section("instructions", TextPart(standing(instructions, startup_chars))))
     head += [Section("user", TextPart(text)) for text in _user_texts(window, caps)]
     plan_text = window.todo if todo is None else plan(todo)
-    return head, [Section("todo", TextPart(plan_text))] if plan_text else []
+    register = window.children.text()
+    tail = [Section("children", TextPart(register))] if register else []
+    return head, [*tail, Section("todo", TextPart(plan_text))] if plan_text else tail
 
 
 def _ledger_sections(window: Window) -> list[Section]:

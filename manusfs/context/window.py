@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from manusfs.context.children import Children
 from manusfs.context.items import Form, Item, Key, Section, block_range, items_of, sent
 from manusfs.context.ledger import Ledger, Sightings
 from manusfs.context.tokens import Meter, estimate, estimate_blocks, estimate_part
@@ -71,6 +72,8 @@ class Window:
     todo: str = ""
     """The to-do as it was last shown, with its tags."""
     seen: Sightings = field(default_factory=Sightings)
+    children: Children = field(default_factory=Children)
+    """The sub-agents of the session."""
     events: dict[int, Event] = field(default_factory=dict, repr=False)
     """The events that hold source blocks, by transcript line."""
     compactions: dict[int, bool] = field(default_factory=dict)
@@ -167,6 +170,7 @@ class Window:
             self,
             turns=[*self.turns[:-1], *(turn.copy() for turn in self.turns[-1:])],
             seen=self.seen.copy(),
+            children=self.children.copy(),
             events=dict(self.events),
             compactions=dict(self.compactions),
             _ids=set(self._ids),
@@ -226,7 +230,11 @@ class Window:
 
     def _on_observation(self, event: Event) -> None:
         self.seen.see(event.data)
+        self.children.delivered(str(event.data.get("call") or ""), str(event.data.get("ref") or ""))
         self._result(event)
+
+    def _on_child(self, event: Event) -> None:
+        self.children.see(event.data)
 
     def _on_shown(self, event: Event) -> None:
         self.seen.read(event.data.get("reads", ()))

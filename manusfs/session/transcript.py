@@ -15,7 +15,7 @@ from manusfs.version import __version__
 from manusfs.workspace import Folder, Root, WorkspaceLock, lock_session, lock_workspace, read_span
 from manusfs.workspace.lost import keep_bytes
 
-__all__ = ["Transcript"]
+__all__ = ["Transcript", "next_child"]
 
 _ATTEMPTS = 64
 
@@ -57,6 +57,27 @@ class Transcript:
             except BaseException:
                 transcript.close()
                 raise
+        return transcript
+
+    @classmethod
+    def child(cls, folder: Folder, session: str, parent: str, title: str = "") -> Transcript:
+        """Return the transcript of the child `session` of `parent`, locked: made now, or as a crash left it.
+
+        Raises:
+            Locked: someone is still writing to it.
+        """
+        parts = (PLACE, check_name(session))
+        with folder.root.folders() as folders:
+            try:
+                folder.root.fs.close(folder.root.fs.create(folders.open(parts), FILE))
+            except FileExistsError:
+                pass
+            folders.touch(parts)
+            folders.sync()
+        transcript = cls.open(folder, session, write=True)
+        if not transcript.events:
+            data = {"session": session, "format": FORMAT, "purpose": "child", "parent": parent}
+            transcript.append([Event("session", {**data, "version": __version__, "title": title})])
         return transcript
 
     @classmethod
@@ -179,6 +200,12 @@ class Transcript:
 
 def _path(session: str) -> str:
     return f"{PLACE}/{session}/{FILE}"
+
+
+def next_child(folder: Folder, parent: str) -> int:
+    """Return the least number that no child of `parent` has or had, as far as the folder tells."""
+    with folder.root.folders() as folders:
+        return _children(folders.open((PLACE,)), check_name(parent)) + 1
 
 
 def _make_folder(root: Root, parent: str | None) -> str:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import manusfs
 from manusfs.errors import Locked, NotFound, StorageError
 from manusfs.records import Event
-from manusfs.session import Transcript
+from manusfs.session import Transcript, next_child
 from manusfs.session.lines import encode, scan
 from manusfs.workspace import Folder, Root, lock_workspace
 from manusfs.workspace.sealed import seal
@@ -393,3 +393,25 @@ def test_nothing_in_a_session_names_the_place_where_it_lies(folder: Folder, tmp_
     folder.path.rename(tmp_path / "moved")
     with Root(tmp_path / "moved") as root, Transcript.open(Folder(root), session, write=True) as again:
         assert again.events == events
+
+
+def test_a_child_is_made_under_the_name_that_its_parent_wrote_down_and_taken_up_where_a_crash_left_it(
+    folder: Folder,
+) -> None:
+    """2.9: the register is written before the child, so that each stage of its birth may be the last."""
+    with Transcript.create(folder) as parent:
+        name = f"{parent.session}.{next_child(folder, parent.session)}"
+        assert name.endswith(".1")
+        (folder.path / "sessions" / name).mkdir()
+        assert next_child(folder, parent.session) == 2
+        with Transcript.child(folder, name, parent.session, "look") as child:
+            assert [event.kind for event in child.events] == ["session"]
+            assert child.events[0].data["parent"] == parent.session and child.events[0].data["purpose"] == "child"
+            with pytest.raises(Locked):
+                Transcript.child(folder, name, parent.session)
+        (folder.path / "sessions" / f"{parent.session}.2").mkdir()
+        (folder.path / "sessions" / f"{parent.session}.2" / "transcript.jsonl").touch()
+        with Transcript.child(folder, f"{parent.session}.2", parent.session) as again:
+            assert len(again.events) == 1
+        with Transcript.child(folder, name, parent.session) as child:
+            assert len(child.events) == 1
