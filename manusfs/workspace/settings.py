@@ -101,6 +101,39 @@ class Settings:
     write_skills: bool = False
     """Let the model write under skills/."""
 
+    task_depth: int = 1
+    """How deep sub-agents may begin sub-agents; 0: there are none."""
+    task_children: int = 100
+    """Most sub-agents of one session; 0: no limit."""
+    task_turns: int = 60
+    """A sub-agent ends after this many replies; 0: no limit of its own."""
+    task_tokens: int = 2_000_000
+    """A sub-agent ends after this many tokens in and out; 0: no limit of its own."""
+    task_seconds: int = 1_800
+    """A sub-agent ends after this many seconds; 0: no limit of its own."""
+    task_usd: float = 0.0
+    """A sub-agent ends when this much money is spent; 0: no limit of its own. What it spends counts for its parent too."""
+    task_result_chars: int = 6_000
+    """What is shown at once of a sub-agent's result; the whole is an observation."""
+    task_files: tuple[str, ...] = ("AGENTS.md",)
+    """Files that stand at the beginning of a sub-agent's context."""
+    task_tools: tuple[str, ...] = (
+        "web_fetch",
+        "web_search",
+        "read",
+        "search",
+        "grep",
+        "list",
+        "write",
+        "edit",
+        "task",
+        "context_status",
+        "skill",
+    )
+    """The tools that a sub-agent may have, of those that its parent has."""
+    task_models: tuple[str, ...] = ()
+    """Models that an agent file may name beside the session's own and `offline`."""
+
     summary_model: str = ""
     """Model that writes summaries, which may be a cheaper one; empty: the session's. `offline` writes none."""
     summary_tokens: int = 4_000
@@ -152,6 +185,17 @@ class Settings:
     openclaw_result_share: float = 0.3
     """… or this share of the window, whichever is less."""
 
+    skills_disabled: tuple[str, ...] = ()
+    """Skills that are off, by name; "all" switches skills off altogether."""
+    skills_bundled: tuple[str, ...] = ("all",)
+    """Those of the skills that ship with manusfs that may be used, by name; an empty list for none."""
+    skills_extra_roots: tuple[str, ...] = ()
+    """Further folders of skills, which every other place stands before; relative ones begin at the workspace."""
+    skills_share: float = 0.02
+    """The catalogue of skills takes at most this share of the window …"""
+    skills_chars: int = 16_000
+    """… or this many characters, whichever is less."""
+
 
 OWNER_ONLY = frozenset(
     {
@@ -164,14 +208,20 @@ OWNER_ONLY = frozenset(
         "tavily_keyless",
         "robots",
         "write_skills",
+        "task_files",
+        "task_models",
+        "task_tools",
         "user_agent",
+        "skills_disabled",
+        "skills_bundled",
+        "skills_extra_roots",
     }
 )
 """Settings that widen access, direct keys or spend: in a stranger's folder they count only when it is trusted."""
 
-PINNED = OWNER_ONLY - {"model"}
+PINNED = OWNER_ONLY - {"model", "skills_disabled", "skills_bundled"}
 """Those that wait for `manusfs trust` in the user's own folder too, once they changed there: a tool, a pull or a paste
-may have edited the file. The model is the user's to choose."""
+may have edited the file. The model is the user's to choose, and which of the skills at hand are on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,11 +338,13 @@ _CHECKS: Mapping[str, Callable[[Any], None]] = {
     "base_url": _check_url,
     "searxng_url": _check_url,
     "read_share": _check_share,
+    "skills_share": _check_share,
 }
 _TAKES = {
     "base_url": "an http or https URL, like http://127.0.0.1:8080",
     "searxng_url": "an http or https URL, like http://127.0.0.1:8888",
     "read_share": "a number from 0 to 1",
+    "skills_share": "a number from 0 to 1",
 }
 
 
