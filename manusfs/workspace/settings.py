@@ -101,39 +101,6 @@ class Settings:
     write_skills: bool = False
     """Let the model write under skills/."""
 
-    task_depth: int = 1
-    """How deep sub-agents may begin sub-agents; 0: there are none."""
-    task_children: int = 100
-    """Most sub-agents of one session; 0: no limit."""
-    task_turns: int = 60
-    """A sub-agent ends after this many replies; 0: no limit of its own."""
-    task_tokens: int = 2_000_000
-    """A sub-agent ends after this many tokens in and out; 0: no limit of its own."""
-    task_seconds: int = 1_800
-    """A sub-agent ends after this many seconds; 0: no limit of its own."""
-    task_usd: float = 0.0
-    """A sub-agent ends when this much money is spent; 0: no limit of its own. What it spends counts for its parent too."""
-    task_result_chars: int = 6_000
-    """What is shown at once of a sub-agent's result; the whole is an observation."""
-    task_files: tuple[str, ...] = ("AGENTS.md",)
-    """Files that stand at the beginning of a sub-agent's context."""
-    task_tools: tuple[str, ...] = (
-        "web_fetch",
-        "web_search",
-        "read",
-        "search",
-        "grep",
-        "list",
-        "write",
-        "edit",
-        "task",
-        "context_status",
-        "skill",
-    )
-    """The tools that a sub-agent may have, of those that its parent has."""
-    task_models: tuple[str, ...] = ()
-    """Models that an agent file may name beside the session's own and `offline`."""
-
     summary_model: str = ""
     """Model that writes summaries, which may be a cheaper one; empty: the session's. `offline` writes none."""
     summary_tokens: int = 4_000
@@ -195,6 +162,27 @@ class Settings:
     """The catalogue of skills takes at most this share of the window …"""
     skills_chars: int = 16_000
     """… or this many characters, whichever is less."""
+
+    task_depth: int = 1
+    """How deep sub-agents may begin sub-agents; 0: there are none."""
+    task_children: int = 100
+    """Most sub-agents of one session; 0: no limit."""
+    task_turns: int = 60
+    """A sub-agent ends after this many replies; 0: no limit of its own."""
+    task_tokens: int = 2_000_000
+    """A sub-agent ends after this many tokens in and out; 0: no limit of its own."""
+    task_seconds: int = 1_800
+    """A sub-agent ends after this many seconds; 0: no limit of its own."""
+    task_usd: float = 0.0
+    """A sub-agent ends when this much is spent; 0: no limit of its own. What it spends counts for its parent too."""
+    task_result_chars: int = 6_000
+    """What is shown at once of a sub-agent's result; the whole is an observation."""
+    task_files: tuple[str, ...] = ("AGENTS.md",)
+    """Files that stand at the beginning of a sub-agent's context."""
+    task_tools: tuple[str, ...] = ()
+    """The only tools that a sub-agent may have, of those of its parent; empty: the usual ones (subagents.md)."""
+    task_models: tuple[str, ...] = ()
+    """Models that an agent file may name beside the session's own and `offline`."""
 
 
 OWNER_ONLY = frozenset(
