@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from manusfs.agent import resume as resuming
 from manusfs.agent.begin import begin, tell_user_message
@@ -34,6 +34,9 @@ from manusfs.records import Event, valid_text
 from manusfs.session import Transcript, sessions
 from manusfs.workspace.settings import Settings
 
+if TYPE_CHECKING:
+    from manusfs.skills import Skills
+
 __all__ = ["Access", "Agent"]
 
 
@@ -49,6 +52,8 @@ class Access:
     """False for a folder that comes from someone else: its AGENTS.md and plan are then data, not instructions."""
     summary_model: Model | None = None
     """Who writes summaries; None: what the settings say."""
+    skills: Skills | None = None
+    """The skills that the agent may load; None: no word is said of any."""
     remember: Callable[[str], Mapping[str, Any]] | None = None
     """Gives the `flags` event of a session, by its name: what a later resume is to go on with; empty for none."""
 
@@ -191,11 +196,14 @@ class Agent:
         standing = Standing(transcript.session)
         for event in events:
             standing.apply(event)
+        skills = self.access.skills
+        if skills is not None:
+            skills.refresh()
         return Running(
             workspace=self.workspace,
             transcript=transcript,
             model=self.model,
-            tools=toolbox(self.settings, self.settings.window or self.model.profile.window),
+            tools=toolbox(self.settings, self.settings.window or self.model.profile.window, skills),
             settings=self.settings,
             limits=Limits(self.settings),
             recital=Recital(root, self.settings.recite_tokens, trusted=self.access.trusted),
@@ -212,6 +220,7 @@ class Agent:
             asked_at=last_asked(events),
             call_ids=resuming.call_ids(events),
             saved_tokens=resuming.saved_tokens(events),
+            skills=skills,
         )
 
     def _finish(self, run: Running, ended: Ended, task: str) -> Result:

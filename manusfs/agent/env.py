@@ -13,6 +13,7 @@ from manusfs.workspace.settings import Settings
 
 if TYPE_CHECKING:
     from manusfs.memory import Workspace
+    from manusfs.skills import Skills
 
 __all__ = ["Environment"]
 
@@ -49,6 +50,11 @@ class Environment:
     def call(self) -> str:
         """The id of the call that is being made."""
         return self._call
+
+    @property
+    def skills(self) -> Skills | None:
+        """The skills that the session has."""
+        return self._run.skills
 
     @property
     def window(self) -> int:

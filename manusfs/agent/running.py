@@ -23,6 +23,7 @@ from manusfs.workspace.settings import Settings
 
 if TYPE_CHECKING:
     from manusfs.memory import Workspace
+    from manusfs.skills import Skills
 
 __all__ = ["Running", "Stopped", "last_asked", "notice", "now", "reply_tokens"]
 
@@ -97,6 +98,8 @@ class Running:
     """When the model answered last."""
     tool_calls: int = 0
     observations: int = 0
+    skills: Skills | None = None
+    """The skills that there are; None for a session that has none."""
 
     @property
     def session(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from manusfs.agent.prompt import SYSTEM
 from manusfs.agent.running import Running, reply_tokens
@@ -14,7 +14,10 @@ from manusfs.tools import ToolBox
 from manusfs.version import __version__
 from manusfs.workspace.settings import Settings
 
-__all__ = ["check_window", "is_same", "setup", "toolbox"]
+if TYPE_CHECKING:
+    from manusfs.skills import Skills
+
+__all__ = ["check_window", "is_same", "renew", "setup", "toolbox"]
 
 SMALL_WINDOW = 12_000
 """Tokens: below it only the tools without which there is no report are offered, so that results have room."""
@@ -23,9 +26,9 @@ LEAST_ROOM = 1_200
 _NEEDED = ("web_fetch", "web_search", "read", "search", "write", "todo")
 
 
-def toolbox(settings: Settings, window: int) -> ToolBox:
-    """Return the tools of a session with a model of `window` tokens."""
-    tools = ToolBox(settings=settings)
+def toolbox(settings: Settings, window: int, skills: Skills | None = None) -> ToolBox:
+    """Return the tools of a session with a model of `window` tokens; one of them loads `skills`, if there are any."""
+    tools = ToolBox(settings=settings, skilled=bool(skills and skills.offered))
     if window >= SMALL_WINDOW:
         return tools
     return ToolBox([name for name in tools.names if name in _NEEDED], settings)
@@ -49,11 +52,24 @@ def check_window(settings: Settings, profile: Profile) -> None:
         )
 
 
+def renew(run: Running) -> None:
+    """Look again for skills: what was added since the last epoch began is part of the next, never of this one."""
+    if run.skills is None:
+        return
+    run.skills.refresh()
+    if bool(run.skills.offered) == ("skill" in run.tools.names):
+        return
+    usual = toolbox(run.settings, run.profile.window, run.skills)
+    # A session whose tools were cut keeps them cut.
+    if {*run.tools.names, "skill"} == {*usual.names, "skill"}:
+        run.tools = usual
+
+
 def setup(run: Running) -> dict[str, Any]:
     """Return what every request of an epoch shares, as the epoch's event tells it."""
     profile = run.profile
     return {
-        "system": SYSTEM,
+        "system": _system(run),
         "tools": list(run.tools.blocks),
         "model": profile.name,
         "options": {"thinking": dict(profile.thinking)} if profile.thinking else {},
@@ -62,6 +78,14 @@ def setup(run: Running) -> dict[str, Any]:
         "credential": run.credential,
         "version": __version__,
     }
+
+
+def _system(run: Running) -> str:
+    """Return the system prompt, with the catalogue of skills where the tool stands that loads them."""
+    if run.skills is None or "skill" not in run.tools.names:
+        return SYSTEM
+    section = run.skills.catalogue(run.profile.window)
+    return f"{SYSTEM}\n\n{section}" if section else SYSTEM
 
 
 def is_same(run: Running) -> bool:

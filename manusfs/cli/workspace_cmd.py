@@ -12,7 +12,7 @@ import click
 
 from manusfs.cli import named
 from manusfs.cli.app import App
-from manusfs.cli.out import data, emit, talk
+from manusfs.cli.out import counted, data, emit, line, talk
 from manusfs.errors import NoWorkspace
 from manusfs.workspace.settings import OWNER_ONLY, PINNED
 
@@ -52,14 +52,15 @@ def init(context: click.Context, directory: Path, as_json: bool) -> None:
 
 @click.command()
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object: path, settings, state.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object: path, settings, skills, state.")
 @click.pass_context
 def trust(context: click.Context, yes: bool, as_json: bool) -> None:
-    """Approve the settings of a folder that is not yours.
+    """Approve the skills of a folder, and the settings of one that is not yours.
 
     Its AGENTS.md then counts as instructions, and its settings that widen access count. What is approved is pinned by
     hash in your own configuration; a change there asks again. In a folder of your own, this approves what you changed
-    of those settings; `manusfs config` says which wait.
+    of those settings; `manusfs config` says which wait. Skills under skills/ and .agents/skills/ wait in every folder,
+    as a page or a program may have written them: read them first (`manusfs skills show NAME`).
 
     \b
     Example:
@@ -77,14 +78,33 @@ def trust(context: click.Context, yes: bool, as_json: bool) -> None:
         talk(context, "Its AGENTS.md and notes will count as instructions.")
     for name, value in sorted(guarded.items()):
         talk(context, f"Setting that widens access: {name} = {value!r}")
+    pins = _skills(app, folder)
     if not yes and not _confirmed():
         talk(context, "not trusted: nothing was changed")
         context.exit(1)
-    app.trust.pin(folder, table)
+    app.trust.pin(folder, table, skills=pins)
     if as_json:
-        emit({"path": str(folder), "settings": guarded, "state": app.state(folder, table)})
+        emit({"path": str(folder), "settings": guarded, "skills": sorted(pins), "state": app.state(folder, table)})
     else:
         data(f"trusted {folder}")
+
+
+def _skills(app: App, folder: Path) -> dict[str, str]:
+    """Tell the skills that lie in `folder`, and return the hash of each as it was told."""
+    from manusfs.cli.skills_cmd import skills_of
+    from manusfs.workspace.settings import Settings
+
+    found = skills_of(app, folder, Settings())
+    approved, pins = app.trust.skills(folder), {}
+    for entry in found.entries:
+        skill = entry.skill
+        if not skill.place.guarded:
+            continue
+        pins[skill.home] = skill.pin
+        known = "approved" if approved.get(skill.home) == skill.pin else "changed" if skill.home in approved else "new"
+        files = f"{counted(len(skill.hashes), 'file')}, sha256 {skill.pin[:12]}"
+        talk(context=app.context, text=f"Skill ({known}): {skill.home} ({files}): {line(skill.description, 100)}")
+    return pins
 
 
 def _confirmed() -> bool:

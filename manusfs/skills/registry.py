@@ -154,6 +154,10 @@ class Skills:
         made, notes = manual(skill, split(text).body, arguments, session=session, files=self.files(skill))
         return Manual(made, tuple(notes))
 
+    def text(self, skill: Skill) -> str:
+        """Return the SKILL.md as it is, for people; one that waits for approval is shown so that it can be judged."""
+        return skill.place.read((*skill.folder, skill.file), SKILL_MAX).decode("utf-8", "replace")
+
     def files(self, skill: Skill) -> list[str]:
         """Return the paths of the files beside the skill's SKILL.md; empty when they can't be listed."""
         try:
@@ -173,16 +177,14 @@ class Skills:
         skill = self.usable(name)
         return self._read(skill, "/".join(check_relative(path)), _FILE_MAX)
 
-    def preload(self, names: Iterable[str]) -> list[str]:
+    def preload(self, names: Iterable[str], arguments: str = "") -> list[str]:
         """Return the whole text of each skill in `names`, ready to stand as a user message before the prompt (CC-28).
 
         Raises:
             NotFound, Refused: one of them is not there or may not be used.
         """
-        return [
-            f'<instructions path="skill:{name}">\n{escape.body(self.manual(name, hidden=True).text)}</instructions>'
-            for name in names
-        ]
+        texts = {name: escape.body(self.manual(name, arguments, hidden=True).text) for name in names}
+        return [f'<instructions path="skill:{name}">\n{text}</instructions>' for name, text in texts.items()]
 
     def search(self, query: str, entries: Sequence[Entry] | None = None) -> list[Entry]:
         """Return the entries whose name or description has the words of `query`, the best first; no vectors (OC-15)."""

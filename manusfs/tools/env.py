@@ -11,6 +11,7 @@ from manusfs.workspace.settings import Settings
 
 if TYPE_CHECKING:
     from manusfs.memory import Workspace
+    from manusfs.skills import Skills
 
 __all__ = ["ToolEnv"]
 
@@ -36,6 +37,11 @@ class ToolEnv(Protocol):
     @property
     def call(self) -> str:
         """The id of the call that is being made."""
+        ...
+
+    @property
+    def skills(self) -> Skills | None:
+        """The skills that there are; None where the session has none."""
         ...
 
     @property

@@ -31,6 +31,7 @@ TOOLS = Registry(
             ("edit", "edit", "edit"),
             ("todo", "todo", "todo"),
             ("context_status", "context_status", "context_status"),
+            ("skill", "skill", "skill"),
         )
     ),
 )
@@ -39,10 +40,15 @@ TOOLS = Registry(
 class ToolBox:
     """The tools of one session. Their order and wording are part of the cached prefix and never change in it."""
 
-    def __init__(self, names: Sequence[str] | None = None, settings: Settings | None = None) -> None:
-        """Take the tools called `names`, in the registry's order; None for all that `settings` make usable."""
+    def __init__(
+        self, names: Sequence[str] | None = None, settings: Settings | None = None, *, skilled: bool = False
+    ) -> None:
+        """Take the tools called `names`, in the registry's order; None for all that `settings` make usable.
+
+        `skilled` says that there are skills to load: without any, no tool speaks of them.
+        """
         settings = settings or Settings()
-        wanted = _usable(settings) if names is None else tuple(names)
+        wanted = _usable(settings, skilled) if names is None else tuple(names)
         ordered = [name for name in TOOLS.names() if name in wanted]
         ordered += [name for name in wanted if name not in ordered]
         self._tools: dict[str, Tool] = {name: TOOLS.load(name) for name in ordered}
@@ -79,5 +85,8 @@ class ToolBox:
         return tool.run(env, **tool.arguments(given))
 
 
-def _usable(settings: Settings) -> tuple[str, ...]:
-    return tuple(name for name in TOOLS.names() if name != "web_search" or settings.search_provider not in ("", "none"))
+def _usable(settings: Settings, skilled: bool) -> tuple[str, ...]:
+    """Return the tools that can work (OC-29): what can't is not offered."""
+    searches = settings.search_provider not in ("", "none")
+    of_use = {"web_search": searches, "skill": skilled}
+    return tuple(name for name in TOOLS.names() if of_use.get(name, True))

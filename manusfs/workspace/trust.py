@@ -61,22 +61,38 @@ class Trust:
         entry = self._table().get(str(folder.resolve()))
         return entry is not None and bool(entry["own"])
 
-    def pin(self, folder: Path, settings: Mapping[str, Any], *, own: bool = False) -> None:
+    def skills(self, folder: Path) -> Mapping[str, str]:
+        """Return the hash of each skill in `folder` that the user approved, by the path of the skill."""
+        entry = self._table().get(str(folder.resolve()))
+        return dict(entry["skills"]) if entry is not None else {}
+
+    def pin(
+        self,
+        folder: Path,
+        settings: Mapping[str, Any],
+        *,
+        own: bool = False,
+        skills: Mapping[str, str] | None = None,
+    ) -> None:
         """Record that the user approves `settings`, those that the file in `folder` holds now.
+
+        `skills` are the hashes of the skills in it that are approved, all of them; None for those that were.
 
         Raises:
             StorageError: the user's configuration can't be written.
         """
         table = self._table()
         key = str(folder.resolve())
-        mine = own or bool(table.get(key, {}).get("own", False))
-        table[key] = {"own": mine, "pin": settings_pin(settings, own=mine)}
+        before = table.get(key, {})
+        mine = own or bool(before.get("own", False))
+        kept = before.get("skills", {}) if skills is None else dict(skills)
+        table[key] = {"own": mine, "pin": settings_pin(settings, own=mine), "skills": kept}
         self._write(json.dumps(table, indent=1, sort_keys=True).encode("utf-8"))
 
     def _table(self) -> dict[str, dict[str, Any]]:
         try:
             table = json.loads(self.file.read_bytes())
-            return {str(key): {"own": bool(entry["own"]), "pin": str(entry["pin"])} for key, entry in table.items()}
+            return {str(key): _entry(entry) for key, entry in table.items()}
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
@@ -94,3 +110,8 @@ class Trust:
             raise StorageError(
                 f"can't write {str(self.file)!r}: {error.strerror}", hint="check the folder's rights"
             ) from error
+
+
+def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
+    skills = {str(path): str(pin) for path, pin in entry.get("skills", {}).items()}
+    return {"own": bool(entry["own"]), "pin": str(entry["pin"]), "skills": skills}

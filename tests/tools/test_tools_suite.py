@@ -13,6 +13,7 @@ import pytest
 from manusfs.errors import ManusfsError, ToolError
 from manusfs.memory import Doors, Workspace
 from manusfs.records import Extracted, Fetched, ImagePart, Shown, Source, Span, TextPart, ViewPart
+from manusfs.skills import Skills
 from manusfs.tools import TOOLS, Delegation, ToolBox
 from manusfs.workspace.settings import Settings
 
@@ -61,6 +62,11 @@ class Env:
     def standing(self, ref: str, span: Span) -> str:
         """Return where what a test put into `shown` stands."""
         return "msg:20261130-abcd:7" if any(one.holds(span) for one in self.shown.get(ref, ())) else ""
+
+    @property
+    def skills(self) -> Skills:
+        """Return the skills that ship with manusfs."""
+        return Skills(None, self.settings)
 
     def delegate(self, order: Delegation) -> Fetched:
         """Return the prompt as the answer."""

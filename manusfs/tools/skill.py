@@ -1,0 +1,152 @@
+"""The tool that loads a skill: its manual into this conversation, or run apart by a sub-agent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from manusfs.errors import ManusfsError, NotFound, Refused, ToolError
+from manusfs.records import Fetched, Shown, Source, TextPart, escape
+from manusfs.tools.delegation import Delegation
+from manusfs.tools.env import ToolEnv
+from manusfs.tools.schema import tool
+
+if TYPE_CHECKING:
+    from manusfs.skills import Skill, Skills
+
+__all__ = ["ADDRESS", "allowed_tools", "beside", "skill"]
+
+ADDRESS = "skill:"
+"""How an address of a file beside a SKILL.md begins."""
+
+_MOST_HITS = 20
+_OURS = {
+    "read": "read",
+    "notebookread": "read",
+    "grep": "grep",
+    "glob": "list",
+    "ls": "list",
+    "list": "list",
+    "search": "search",
+    "webfetch": "web_fetch",
+    "web_fetch": "web_fetch",
+    "websearch": "web_search",
+    "web_search": "web_search",
+    "write": "write",
+    "edit": "edit",
+    "multiedit": "edit",
+    "todo": "todo",
+    "todowrite": "todo",
+    "task": "task",
+    "skill": "skill",
+    "context_status": "context_status",
+}
+"""Names of tools in people's skills, and what does the same here. Others (shells, browsers) there are none."""
+
+
+@tool
+def skill(
+    env: ToolEnv, name: str = "", arguments: str = "", fork: bool | None = None, find: str | None = None
+) -> Fetched | Shown:
+    """Load a skill, a tested manual for one kind of task, by its name in <available_skills>.
+
+    The manual comes back as the result; follow it with your other tools. Files that lie beside it are read with
+    read(ref="skill:NAME/PATH"). Some skills run apart: then a sub-agent follows the manual with a fresh context, and
+    you get what it came to. Load a skill when its description clearly fits, one at a time.
+
+    Args:
+        name: The skill's name.
+        arguments: What the skill is to work on, in words: the question, the claim, the refs.
+        fork: true runs it apart, false here; leave it out to let the skill decide.
+        find: In place of `name`: words of the task; lists the skills that fit.
+    """
+    skills = _skills(env)
+    if find and not name:
+        return _found(skills, find)
+    if not name.strip():
+        raise ToolError("`name` says which skill", hint=f"one of: {', '.join(_names(skills))}")
+    chosen = _chosen(skills, name.strip())
+    if chosen.forks if fork is None else fork:
+        return env.delegate(_order(env, chosen, arguments))
+    made = skills.manual(chosen.name, arguments, session=env.session)
+    told = {"name": chosen.name, **({"arguments": arguments} if arguments.strip() else {})}
+    text = f"Manual of the skill {chosen.name}, from {chosen.location}:\n\n{made.text}"
+    return replace(_as_fetched(env, told, text.encode("utf-8"), "SKILL.md"), notes=made.notes)
+
+
+def beside(env: ToolEnv, address: str) -> Fetched:
+    """Return the file that `skill:NAME/PATH` addresses, on its way to become an observation (OC-28).
+
+    Raises:
+        ToolError: no such skill or file, or it leads out of the skill's folder.
+    """
+    name, _, path = address.removeprefix(ADDRESS).partition("/")
+    skills = _skills(env)
+    chosen = _chosen(skills, name)
+    path = path or chosen.file
+    try:
+        data = skills.file(chosen.name, path)
+    except ManusfsError as error:
+        files = ", ".join(escape.field(file, 80) for file in skills.files(chosen)[:_MOST_HITS])
+        raise ToolError(str(error), hint=error.hint or f"its files: {files or 'SKILL.md only'}") from error
+    return _as_fetched(env, {"name": chosen.name, "file": path}, data, path.rpartition("/")[2])
+
+
+def allowed_tools(chosen: Skill) -> tuple[str, ...] | None:
+    """Return the names of our tools that a skill may use apart, None when it says nothing of tools (OC-29).
+
+    Reading what is stored is always among them: without it a stub could not be opened.
+    """
+    if chosen.allowed is None:
+        return None
+    ours = [_OURS[name] for word in chosen.allowed if (name := word.lower()) in _OURS]
+    return tuple(dict.fromkeys(["read", "search", *ours]))
+
+
+def _order(env: ToolEnv, chosen: Skill, arguments: str) -> Delegation:
+    known = chosen.agent and env.workspace.folder.root.exists(f"agents/{chosen.agent}.md")
+    wanted = arguments.strip() or f"Do what the skill {chosen.name} says."
+    (text,) = _skills(env).preload([chosen.name], arguments)
+    prompt = f"Follow the instructions of the skill {chosen.name} above. It is to work on this:\n\n{wanted}"
+    return Delegation(
+        prompt=prompt,
+        agent=chosen.agent if known else "",
+        tools=allowed_tools(chosen),
+        preload=(text,),
+        title=f"skill {chosen.name}: {wanted}",
+    )
+
+
+def _skills(env: ToolEnv) -> Skills:
+    if env.skills is None:
+        raise ToolError("there are no skills here", retry=False)
+    return env.skills
+
+
+def _chosen(skills: Skills, name: str) -> Skill:
+    try:
+        return skills.usable(name)
+    except NotFound as error:
+        raise ToolError(str(error), hint=f"the skills are: {', '.join(_names(skills))}") from error
+    except Refused as error:
+        raise ToolError(str(error), retry=False, hint=error.hint or "do the task without it") from error
+
+
+def _names(skills: Skills) -> list[str]:
+    names = [one.name for one in skills.offered]
+    return names if len(names) <= _MOST_HITS else [*names[:_MOST_HITS], f'… {len(names)} in all; skill(find="…")']
+
+
+def _found(skills: Skills, words: str) -> Shown:
+    hits = [entry.skill for entry in skills.search(words) if entry.state == "ready"]
+    lines = [f"{one.name}: {escape.field(one.description, 300)}" for one in hits[:_MOST_HITS]]
+    if hits[_MOST_HITS:]:
+        lines.append(f"… {len(hits) - _MOST_HITS} more: say more words")
+    head = f'<listing of="skills" total="{len(hits)}" shown="{f"1-{min(len(hits), _MOST_HITS)}" if hits else ""}">'
+    return Shown((TextPart("\n".join([head, *(lines or ["No skill has these words."]), "</listing>"])),))
+
+
+def _as_fetched(env: ToolEnv, told: dict[str, str], data: bytes, file: str) -> Fetched:
+    # Stored like whatever a tool brings; shown as far as one read would show it, since it was asked for to be read.
+    media = "text/markdown" if file.lower().endswith(".md") else ""
+    return Fetched(Source.call("skill", told), data, media_type=media, name=file, limit=env.settings.read_chars)
