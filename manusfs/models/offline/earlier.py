@@ -46,12 +46,13 @@ def _calls(body: str) -> Iterator[tuple[str, dict[str, Any], str, bool]]:
     calls: dict[str, tuple[str, dict[str, Any]]] = {}
     results: dict[str, tuple[str, bool]] = {}
     heads = list(_HEAD.finditer(body))
-    for head, after in zip(heads, [*heads[1:], None], strict=True):
+    ends = [*(head.start() for head in heads[1:]), len(body)]
+    for head, end in zip(heads, ends, strict=False):
         kind, number, name, arguments = head.groups()
         if kind == "call" and name:
             calls.setdefault(number, (name, _object(arguments)))
         elif kind != "call" and not name:
-            text = body[head.end() : after.start() if after is not None else len(body)].strip("\n")
+            text = body[head.end() : end].strip("\n")
             results.setdefault(number, (text, kind == "error"))
     for number, (name, given) in calls.items():
         result, failed = results.get(number, ("", False))
