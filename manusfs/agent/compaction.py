@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 
 from manusfs.agent.opening import startup_chars
 from manusfs.agent.recite import todo_text
@@ -11,11 +11,12 @@ from manusfs.agent.running import Running, Stopped
 from manusfs.agent.setup import setup
 from manusfs.compact import Fresh, Summariser, ask, compact, due, reopen, room
 from manusfs.errors import LimitReached, ManusfsError, ModelError
-from manusfs.messages import Reply, Request
+from manusfs.messages import Model, Profile, Reply, Request, Usage
 from manusfs.records import Event
 from manusfs.tools.todo import TODO
+from manusfs.workspace.settings import Settings
 
-__all__ = ["make_room", "new_epoch", "room_for_results"]
+__all__ = ["make_room", "new_epoch", "performed", "room_for_results", "summariser"]
 
 _NEAR = 0.8
 """Share of the policy's mark at which the user is warned."""
@@ -35,7 +36,7 @@ def make_room(run: Running) -> bool:
     before, bills = run.window.tokens, list[Event]()
     steps = compact(run.window, policy, budget, run.workspace.renderer, _fresh(run), _summariser(run))
     try:
-        events = _performed(run, steps, bills)
+        events = performed(steps, run.summary_model, lambda *paid: _paid(run, bills, *paid), lambda: _on_delta(run))
     except LimitReached as error:
         run.tell("warning", f"{error}; {error.hint}")
         events = ()
@@ -91,32 +92,45 @@ def _summariser(run: Running) -> Summariser | None:
     model = run.summary_model
     if model is None:
         return None
-    known = run.profile if model is run.model else model.profile
-    tokens, trim = run.settings.summary_tokens, run.settings.summary_trim
-    return Summariser(known.name, known.window, known.max_output, tokens, trim)
+    return summariser(run.profile if model is run.model else model.profile, run.settings)
 
 
-def _performed(
-    run: Running, steps: Generator[Request, Reply, tuple[Event, ...]], bills: list[Event]
+def performed(
+    steps: Generator[Request, Reply, tuple[Event, ...]],
+    model: Model | None,
+    paid: Callable[[Usage, float | None, Event], None],
+    on_delta: Callable[[], None] = lambda: None,
 ) -> tuple[Event, ...]:
-    """Send the requests that a compaction makes; return its events. What the requests cost is added to `bills`."""
-    model = run.summary_model
+    """Send the requests that a compaction makes to `model`; return its events.
+
+    `paid` is told what each request cost, and the event that bills it.
+    """
     try:
         request = next(steps)
         while model is not None:
             try:
-                reply = model.reply(request, lambda delta: _on_delta(run))
+                reply = model.reply(request, lambda delta: on_delta())
             except ModelError as error:
                 request = steps.throw(error)
                 continue
             cost = model.profile.cost(reply.usage)
-            run.limits.spend(reply.usage, cost)
-            bills.append(Event("usage", {**usage_data(reply, model.profile.name, cost), "purpose": "summary"}))
+            bill = Event("usage", {**usage_data(reply, model.profile.name, cost), "purpose": "summary"})
+            paid(reply.usage, cost, bill)
             request = steps.send(reply)
     except StopIteration as end:
         events: tuple[Event, ...] = end.value
         return events
     return ()
+
+
+def summariser(known: Profile, settings: Settings) -> Summariser:
+    """Return how a model of which `known` is known writes summaries."""
+    return Summariser(known.name, known.window, known.max_output, settings.summary_tokens, settings.summary_trim)
+
+
+def _paid(run: Running, bills: list[Event], usage: Usage, cost: float | None, bill: Event) -> None:
+    run.limits.spend(usage, cost)
+    bills.append(bill)
 
 
 def _on_delta(run: Running) -> None:

@@ -10,7 +10,17 @@ from manusfs.context import fold
 from manusfs.messages.sendable import as_blocks, id_text
 from manusfs.records import Event, TextPart, part_to_json
 
-__all__ = ["INTERRUPTED", "answer_so_far", "call_ids", "closing", "go_on", "last_epoch", "saved_tokens", "stands"]
+__all__ = [
+    "INTERRUPTED",
+    "answer_so_far",
+    "before_hand",
+    "call_ids",
+    "closing",
+    "go_on",
+    "last_epoch",
+    "saved_tokens",
+    "stands",
+]
 
 INTERRUPTED = (
     "Error: interrupted, not known whether it ran.\n"
@@ -50,7 +60,7 @@ def answer_so_far(events: Sequence[Event]) -> tuple[str, bool]:
     """Return the words since the last call or user message, and whether they are the model's whole answer."""
     pieces: list[str] = []
     final = False
-    for event in reversed(events):
+    for event in reversed(before_hand(events)):
         if event.kind == "message" and event.data["role"] == "assistant" and not _calls(event):
             if not pieces:
                 final = event.data.get("stop_reason") in _FINAL
@@ -60,6 +70,14 @@ def answer_so_far(events: Sequence[Event]) -> tuple[str, bool]:
         ):
             break
     return "\n\n".join(reversed(pieces)), final and bool(pieces)
+
+
+def before_hand(events: Sequence[Event]) -> Sequence[Event]:
+    """Return `events` without the compactions, undos and ends behind all that was said: they say nothing."""
+    last = len(events)
+    while last and _is_by_hand(events[last - 1]):
+        last -= 1
+    return events[:last]
 
 
 def go_on(events: Sequence[Event]) -> list[Event]:
@@ -75,6 +93,14 @@ def go_on(events: Sequence[Event]) -> list[Event]:
 def saved_tokens(events: Sequence[Event]) -> int:
     """Return what the stubs of the session had saved when it last counted."""
     return next((int(e.data.get("stubbed_tokens", 0)) for e in reversed(events) if e.kind == "usage"), 0)
+
+
+def _is_by_hand(event: Event) -> bool:
+    if event.kind == "epoch":
+        return event.data.get("because") in ("compaction", "undo")
+    return event.kind in ("compaction", "undo", "end") or (
+        event.kind == "usage" and event.data.get("purpose") == "summary"
+    )
 
 
 def _calls(event: Event) -> list[dict[str, Any]]:

@@ -197,6 +197,13 @@ class App:
             ) from error
         return key
 
+    def secret(self) -> bytes:
+        """Return the user's secret; empty where the configuration can't be written: then nothing is sealed."""
+        try:
+            return self.hmac_key()
+        except StorageError:
+            return b""
+
     def _environment(self) -> dict[str, str]:
         found = {
             name.removeprefix("MANUSFS_").lower(): value

@@ -19,7 +19,7 @@ from manusfs.cli.out import data, emit, say, talk
 from manusfs.cli.remember import recalled, remembered
 from manusfs.cli.types import Amount, Count, PolicyName, SessionName, SourceText
 from manusfs.compact.policy import policy_names
-from manusfs.errors import ConfigError, NotFound, NoWorkspace, StorageError, UsageError
+from manusfs.errors import ConfigError, NotFound, NoWorkspace, UsageError
 
 if TYPE_CHECKING:
     from manusfs.agent import Agent, AgentEvent, Result
@@ -126,7 +126,7 @@ def resume(context: click.Context, /, session: str | None, message: str | None, 
     app = App(context)
     folder = _resumed(app)
     name, events = _session(app, folder, session)
-    before = recalled(events, name, lambda: _secret(app))
+    before = recalled(events, name, app.secret)
     if before.left_out:
         options = ", ".join(f"--{name.replace('_', '-').removesuffix('s')}" for name in before.left_out)
         talk(context, f"note: {options} of this session are not under your seal: give them again if you want them")
@@ -193,7 +193,7 @@ def agent_for(app: App, workspace: Workspace, on_event: Callable[[AgentEvent], N
         keys={"anthropic": keys.anthropic, "brave": keys.brave, "tavily": keys.tavily},
         credential=fingerprint(keys.anthropic, app.hmac_key()) if keys.anthropic and name != "offline" else "",
         trusted=app.trust.is_known(workspace.folder.path),
-        remember=lambda session: remembered(given.flags, session, lambda: _secret(app)),
+        remember=lambda session: remembered(given.flags, session, app.secret),
     )
     return Agent(workspace, name, workspace.settings, on_event, stop, access)
 
@@ -316,14 +316,6 @@ def _session(app: App, folder: Path, given: str | None) -> tuple[str, tuple[Even
 
 def _last_model(events: tuple[Event, ...]) -> str:
     return next((str(event.data.get("model", "")) for event in reversed(events) if event.kind == "epoch"), "")
-
-
-def _secret(app: App) -> bytes:
-    """Return the user's secret; empty where the configuration can't be written: then nothing is sealed."""
-    try:
-        return app.hmac_key()
-    except StorageError:
-        return b""
 
 
 def _body(source: str) -> str | bytes:

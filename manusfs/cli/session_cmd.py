@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from manusfs.cli.app import App
+from manusfs.cli.fill import show_filling
 from manusfs.cli.out import data, emit, human_bytes, talk
+from manusfs.cli.sessions import events_of
 from manusfs.cli.types import Count, SessionName
-from manusfs.errors import NotFound
 
 if TYPE_CHECKING:
     from manusfs.memory import Workspace
-    from manusfs.records import Event
 
 __all__ = ["context", "show", "stats"]
 
@@ -36,7 +36,7 @@ def show(context: click.Context, session: str | None, whole: bool, as_json: bool
     from manusfs.view import timeline
 
     with App(context).open() as workspace:
-        name, events = _events(workspace, session)
+        name, events = events_of(workspace, session)
         for entry in timeline(name, events, whole=whole):
             if as_json:
                 emit(entry.to_json())
@@ -47,25 +47,32 @@ def show(context: click.Context, session: str | None, whole: bool, as_json: bool
 @click.command()
 @click.argument("session", required=False, type=SessionName())
 @click.option("--at", "number", type=Count(1), metavar="N", help="The request of the N-th reply; default: the next.")
+@click.option("--tokens", is_flag=True, help="Show what fills the window in place of the request: by kind, by source.")
 @click.option("--json", "as_json", is_flag=True, help="On one line; without it the same JSON, indented.")
 @click.pass_context
-def context(context: click.Context, session: str | None, number: int | None, as_json: bool) -> None:
-    """Print the exact request at a step of a session.
+def context(context: click.Context, session: str | None, number: int | None, tokens: bool, as_json: bool) -> None:
+    """Print the exact request at a step of a session, or what fills its window.
 
-    It is rendered again from the transcript and the stored bytes.
+    The request is rendered again from the transcript and the stored bytes. With --tokens its size is shown by kind
+    (system, tools, user, results, stubs, ledgers, …) and by host or tool; the sums come to the window's own count. With
+    --tokens --json: tokens, window, limit, by_kind, by_source, largest.
 
     \b
-    Example:
+    Examples:
       manusfs context 20261130-ab12 --at 3 --json
+      manusfs context --tokens
 
     Exit codes: 0 done, 1 no such session or step, 12 stored bytes are damaged, 78 no workspace.
     """
-    from manusfs.view import open_calls, request_at
+    from manusfs.view import open_calls, request_at, window_at
 
     with App(context).open() as workspace:
-        _, events = _events(workspace, session)
+        name, events = events_of(workspace, session)
         if number is None and (count := open_calls(events)):
             talk(context, f"{count} calls have no result yet: shown as a resume would send them")
+        if tokens:
+            show_filling(name, window_at(events, number), as_json=as_json)
+            return
         body = request_at(events, number, workspace.renderer).to_json()
     emit(body, indent=None if as_json else 2)
 
@@ -89,7 +96,7 @@ def stats(context: click.Context, session: str | None, as_json: bool) -> None:
     with App(context).open() as workspace:
         known = [info.session for info in sessions(workspace.folder) if info.purpose != "intake"]
         for name in [session] if session else known:
-            name, events = _events(workspace, name)
+            name, events = events_of(workspace, name)
             _print_session(name, totals(events), as_json)
         if not session:
             _print_workspace(workspace, as_json)
@@ -117,22 +124,3 @@ def _print_workspace(workspace: Workspace, as_json: bool) -> None:
         emit({"observations": len(rows), "bytes": size, "tokens": tokens})
     else:
         data(f"workspace: {len(rows)} observations, {human_bytes(size)}, {tokens:,} tokens of text")
-
-
-def _events(workspace: Workspace, session: str | None) -> tuple[str, tuple[Event, ...]]:
-    """Return the events of `session`, by default of the latest run.
-
-    Raises:
-        NotFound: there is none.
-    """
-    from manusfs.session import Transcript, complete_name, sessions
-
-    if session is None:
-        runs = [info.session for info in sessions(workspace.folder) if info.purpose == "run"]
-        if not runs:
-            raise NotFound("there is no session yet", hint='`manusfs run "…"` begins one')
-        session = runs[-1]
-    else:
-        session = complete_name(workspace.folder, session)
-    with Transcript.open(workspace.folder, session) as transcript:
-        return session, transcript.events

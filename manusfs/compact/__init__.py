@@ -1,7 +1,9 @@
 """Compaction: policies that propose moves, and the one compactor that makes an epoch of them. Pure."""
 
-from manusfs.compact.compactor import Fresh, ask, compact, due, reopen, room, undo
+from manusfs.compact.compactor import Fresh, ask, compact, due, reopen, room, undo, undone
+from manusfs.compact.draft import Draft
 from manusfs.compact.moves import AskFirst, Fold, Move, Summarise, ToFull
+from manusfs.compact.outlook import Outlook, outlook
 from manusfs.compact.policy import Birth, Budget, Policy, birth, load_policy, policy_names
 from manusfs.compact.summary import Summariser
 
@@ -9,9 +11,11 @@ __all__ = [
     "AskFirst",
     "Birth",
     "Budget",
+    "Draft",
     "Fold",
     "Fresh",
     "Move",
+    "Outlook",
     "Policy",
     "Summarise",
     "Summariser",
@@ -21,8 +25,10 @@ __all__ = [
     "compact",
     "due",
     "load_policy",
+    "outlook",
     "policy_names",
     "reopen",
     "room",
     "undo",
+    "undone",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Generator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from manusfs.compact.draft import Fresh, Terms, attempt, check, descend, fixed_tokens, opened, tight, tokens_of
+from manusfs.compact.draft import Draft, Fresh, Terms, attempt, check, descend, fixed_tokens, opened, tight, tokens_of
 from manusfs.compact.moves import AskFirst, Fold, Move, Summarise
 from manusfs.compact.policy import Budget, Policy, pays
 from manusfs.compact.summary import Summariser, SummaryFailed, summarise
@@ -15,7 +15,7 @@ from manusfs.errors import LimitReached, NotFound
 from manusfs.messages import Reply, Request
 from manusfs.records import Event
 
-__all__ = ["Fresh", "ask", "compact", "due", "reopen", "room", "undo"]
+__all__ = ["Fresh", "ask", "compact", "due", "reopen", "room", "undo", "undone"]
 
 _LEAST_ROOM = 2_000
 """Tokens: with less between the fixed sections and the mark, or less than a third of what lies between them and the
@@ -60,13 +60,16 @@ def compact(
     reader: Reader,
     fresh: Fresh | None = None,
     summariser: Summariser | None = None,
+    *,
+    force: bool = False,
 ) -> Generator[Request, Reply, tuple[Event, ...]]:
     """Yield requests for summaries, to be sent their replies; return the events that close the epoch and open the next.
 
     A request that failed is to be answered by throwing its ModelError in. The events are to be appended at once and
     together, as the very next lines of the transcript: refs in them count on it. None are returned when nothing can be
     freed; a compaction without moves and without an epoch when nothing was, and a summary failed: it is not to be asked
-    for again in every turn. Without `summariser` no request is made. Works at any fill.
+    for again in every turn, unless `force` says that a person wants it. Without `summariser` no request is made. Works
+    at any fill, and whether it is due or not.
 
     Raises:
         InvalidRequest: a call is open.
@@ -79,7 +82,7 @@ def compact(
     plans: list[list[Move]] = [folds] if folds else []
     summary: dict[str, Any] = {}
     if len(folds) < len(plan) and (not folds or not _suffices(window, folds, low, terms)):
-        if summariser is not None and _may_ask(window):
+        if summariser is not None and (force or _may_ask(window)):
             made, summary = yield from _with_summaries(window, plan, terms, summariser)
             plans = [made] if made is not None else plans
         if not plans:
@@ -126,22 +129,31 @@ def undo(
         NotFound: there is no such compaction in force.
         LimitReached: the window would be too large; the message has the numbers.
     """
+    draft = undone(window, compaction, budget, reader, fresh)
+    if draft.size > budget.limit:
+        raise LimitReached(
+            f"without the compaction at line {compaction} the window would hold {draft.size:,} tokens; "
+            f"{budget.limit:,} fit (it holds {window.tokens:,} now)",
+            hint="undo a smaller one, or read what you need by its ref",
+        )
+    if (fault := check(draft, reader)) is not None:
+        raise fault
+    return draft.events
+
+
+def undone(window: Window, compaction: int, budget: Budget, reader: Reader, fresh: Fresh | None = None) -> Draft:
+    """Return the epoch without the compaction in transcript line `compaction`, whether it fits or not.
+
+    Raises:
+        NotFound: there is no such compaction in force.
+    """
     if not window.compactions.get(compaction):
         raise NotFound(f"no compaction in force at line {compaction}", hint=f"there are: {_in_force(window)}")
     event = Event("undo", {"compaction": compaction}, window.seq + 1)
     trial = window.fork()
     trial.apply(event)
     terms = Terms(budget, reader, fresh or Fresh(), "", "undo")
-    draft = opened(trial, (event,), Caps(tokens=budget.window // 10), terms)
-    if draft.size > budget.limit:
-        raise LimitReached(
-            f"without the compaction at line {compaction} the window would hold {draft.size} tokens; "
-            f"{budget.limit} fit (it holds {window.tokens} now)",
-            hint="undo a smaller one, or read what you need by its ref",
-        )
-    if (fault := check(draft, reader)) is not None:
-        raise fault
-    return draft.events
+    return opened(trial, (event,), Caps(tokens=budget.window // 10), terms)
 
 
 def _suffices(window: Window, moves: Sequence[Move], low: int, terms: Terms) -> bool:

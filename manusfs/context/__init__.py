@@ -1,7 +1,8 @@
 """What the model sees: events folded to a window, and the window assembled to a request. Pure: no I/O, no clock."""
 
 from manusfs.context.assemble import Assembler, assemble
-from manusfs.context.carried import ledger_lines
+from manusfs.context.carried import ledger_lines, observed_in
+from manusfs.context.filling import Filling, filling
 from manusfs.context.items import Form, Item, Key, Section, sent
 from manusfs.context.ledger import Ledger
 from manusfs.context.opening import Caps, first_opening, frame_sections, later_opening
@@ -15,6 +16,7 @@ __all__ = [
     "Calibration",
     "Caps",
     "Exchange",
+    "Filling",
     "Form",
     "Item",
     "Key",
@@ -28,10 +30,12 @@ __all__ = [
     "estimate_block",
     "estimate_part",
     "estimate_setup",
+    "filling",
     "first_opening",
     "fold",
     "frame_sections",
     "later_opening",
     "ledger_lines",
+    "observed_in",
     "sent",
 ]

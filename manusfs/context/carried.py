@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from manusfs.context.items import Item, ItemKind, Section, sent
@@ -12,7 +11,7 @@ from manusfs.context.window import Exchange, Window
 from manusfs.messages.sendable import id_text
 from manusfs.records import ImagePart, MsgRef, Part, TextPart, ViewPart, canonical, escape
 
-__all__ = ["carried", "folded", "ledger_lines", "one_line"]
+__all__ = ["carried", "folded", "ledger_lines", "observed_in", "one_line", "pieces"]
 
 _LEFT_OUT: frozenset[ItemKind] = frozenset(("date", "instructions", "user", "todo", "thinking", "recite"))
 """What a carried turn does not show: the opening has the first four in places of their own, signed thinking is bound
@@ -25,47 +24,43 @@ _SHORT_INPUT = 120
 _SHORT_TEXT = 200
 _SMALL_RESULT = 200
 """A result of up to this many characters is not folded: the fold would be no smaller."""
-_STATEMENT = 140
-
-
-@dataclass(slots=True)
-class _Page:
-    """Collects lines and parts; neighbouring lines become one text."""
-
-    parts: list[Part] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
-
-    def add(self, part: Part) -> None:
-        self.flush()
-        self.parts.append(part)
-
-    def flush(self) -> None:
-        if self.lines:
-            self.parts.append(TextPart("\n".join(self.lines)))
-            self.lines = []
+_STATEMENT = 100
 
 
 def carried(window: Window, exchange: Exchange) -> list[Part]:
     """Return the parts that carry `exchange` over; none when all of it stands in a ledger or in other places."""
+    parts: list[Part] = []
+    lines: list[str] = []
+    for _, part in pieces(window, exchange):
+        if isinstance(part, TextPart):
+            lines.append(part.text)
+            continue
+        if lines:
+            parts.append(TextPart("\n".join(lines)))
+        parts.append(part)
+        lines = []
+    return [*parts, TextPart("\n".join(lines))] if lines else parts
+
+
+def pieces(window: Window, exchange: Exchange) -> Iterator[tuple[Item | None, Part]]:
+    """Yield what carries `exchange` over, piece by piece with the block that it shows; None for the frame."""
     shown = [item for item in exchange.items if item.form in ("full", "stub") and item.kind not in _LEFT_OUT]
     if not shown:
-        return []
-    page = _Page()
-    page.lines.append(f'<turn ref="{MsgRef(window.session, exchange.first, last_seq=exchange.last)}">')
+        return
+    yield None, TextPart(f'<turn ref="{MsgRef(window.session, exchange.first, last_seq=exchange.last)}">')
     calls = _call_numbers(window, exchange)
     named: set[int] = set()
     for item in shown:
         data = window.events[item.seq].data
         if item.kind == "result" and item.seq not in named:
             named.add(item.seq)
-            page.lines += _result_head(data, calls)
+            yield item, TextPart(_result_head(data, calls))
         if item.kind in ("result", "source"):
-            _show_part(window, item, _part(window, item), page)
+            for part in _shown_part(window, item, _part(window, item)):
+                yield item, part
         else:
-            page.lines.append(_said(window, item, data, calls))
-    page.lines.append("</turn>")
-    page.flush()
-    return page.parts
+            yield item, TextPart(_said(window, item, data, calls))
+    yield None, TextPart("</turn>")
 
 
 def folded(window: Window, part: Part, ref: MsgRef) -> list[str]:
@@ -84,21 +79,34 @@ def folded(window: Window, part: Part, ref: MsgRef) -> list[str]:
 
 
 def ledger_lines(window: Window, exchanges: Iterable[Exchange]) -> list[str]:
-    """Return the ledger lines of a stretch: observations, what was written, the agent's own short statements."""
+    """Return the ledger lines of a stretch: observations, what was written, the agent's own short statements.
+
+    `:7` is transcript line 7: the ledger says of which session. The whole ref would cost as much as the words.
+    """
     lines: dict[str, None] = {}
     for exchange in exchanges:
         for item in exchange.items:
             data = window.events[item.seq].data
-            ref = MsgRef(window.session, item.seq, item.block)
             if item.kind == "text":
-                lines[f"{ref} {one_line(data['content'][item.block]['text'], _STATEMENT)}"] = None
+                lines[f":{item.seq} {one_line(data['content'][item.block]['text'], _STATEMENT)}"] = None
             elif item.kind in ("result", "source"):
-                for id in _ids(data, item, _part(window, item)):
+                for id in observed_in(window, item):
                     lines[window.seen.line(id)] = None
                 if item.block == 0 and data.get("wrote"):
                     paths = ", ".join(escape.field(path) for path in data["wrote"])
-                    lines[f"{MsgRef(window.session, item.seq)} wrote {paths}"] = None
+                    lines[f":{item.seq} wrote {paths}"] = None
     return list(lines)
+
+
+def observed_in(window: Window, item: Item) -> list[str]:
+    """Return the ids of the observations that a result or source names: its own, what it renders, what it read."""
+    data, part = window.events[item.seq].data, _part(window, item)
+    found = [data["id"]] if data.get("id") else []
+    if isinstance(part, ViewPart | ImagePart):
+        found.append(part.ref.id)
+    if item.block == 0:
+        found += [ref.id for ref in observed(data.get("reads", ()))]
+    return list(dict.fromkeys(found))
 
 
 def one_line(text: str, limit: int) -> str:
@@ -126,25 +134,23 @@ def _said(window: Window, item: Item, data: dict[str, Any], calls: dict[str, int
     return f'{head}{text[: _SHORT_INPUT if short else _HEAD_CHARS]}…[CUT: {len(text)} characters, read(ref="{ref}")]'
 
 
-def _show_part(window: Window, item: Item, part: Part, page: _Page) -> None:
+def _shown_part(window: Window, item: Item, part: Part) -> Iterator[Part]:
     data = window.events[item.seq].data
     notice = data.get("notice") if item.block == 0 else ""
     if notice:
-        page.lines.append(str(notice) if item.form == "full" else one_line(notice, _SHORT_TEXT))
+        yield TextPart(str(notice) if item.form == "full" else one_line(notice, _SHORT_TEXT))
     # Pictures would pile up from epoch to epoch: their refs are carried, never their bytes.
     if item.form == "stub" or isinstance(part, ImagePart):
         ref = MsgRef(window.session, item.seq, item.block)
         if data.get("is_error") and isinstance(part, TextPart) and len(part.text) > _SMALL_RESULT:
-            page.lines.append(one_line(part.text, _SHORT_TEXT))
-        page.lines += folded(window, part, ref)
-    elif isinstance(part, TextPart):
-        page.lines.append(part.text)
+            yield TextPart(one_line(part.text, _SHORT_TEXT))
+        yield from map(TextPart, folded(window, part, ref))
     else:
-        page.add(part)
+        yield part
 
 
-def _result_head(data: dict[str, Any], calls: dict[str, int]) -> list[str]:
-    return [f"{'error' if data.get('is_error') else 'result'} {calls.get(data.get('call', ''), 1)}:"]
+def _result_head(data: dict[str, Any], calls: dict[str, int]) -> str:
+    return f"{'error' if data.get('is_error') else 'result'} {calls.get(data.get('call', ''), 1)}:"
 
 
 def _call_numbers(window: Window, exchange: Exchange) -> dict[str, int]:
@@ -153,16 +159,6 @@ def _call_numbers(window: Window, exchange: Exchange) -> dict[str, int]:
         if item.kind == "call":
             numbers[id_text(window.events[item.seq].data["content"][item.block].get("id"))] = len(numbers) + 1
     return numbers
-
-
-def _ids(data: dict[str, Any], item: Item, part: Part) -> list[str]:
-    """Return the ids of the observations that a result names: its own, what its part renders, what it read."""
-    found = [data["id"]] if data.get("id") else []
-    if isinstance(part, ViewPart | ImagePart):
-        found.append(part.ref.id)
-    if item.block == 0:
-        found += [ref.id for ref in observed(data.get("reads", ()))]
-    return list(dict.fromkeys(found))
 
 
 def _part(window: Window, item: Item) -> Part:

@@ -12,7 +12,7 @@ from manusfs.errors import NotFound, UsageError
 from manusfs.messages import Profile, Request
 from manusfs.records import Event
 
-__all__ = ["open_calls", "request_at", "totals"]
+__all__ = ["open_calls", "request_at", "totals", "window_at"]
 
 _USAGE = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
@@ -21,6 +21,16 @@ def request_at(events: Sequence[Event], number: int | None, reader: Reader) -> R
     """Return the request of the reply `number`, from 1, or the one that would be sent next.
 
     Calls that are still open stand in it with the honest result that a resume would give them.
+
+    Raises:
+        NotFound, UsageError: as for `window_at`.
+    """
+    window = window_at(events, number)
+    return Assembler(reader, _profile(window.setup.profile)).request(window)
+
+
+def window_at(events: Sequence[Event], number: int | None) -> Window:
+    """Return the window of the request of the reply `number`, from 1, or of the one that would be sent next.
 
     Raises:
         NotFound: there is no such request.
@@ -45,7 +55,7 @@ def request_at(events: Sequence[Event], number: int | None, reader: Reader) -> R
             )
         for seq, event in enumerate(closing(events), window.seq + 1):
             window.apply(replace(event, seq=seq))
-    return Assembler(reader, _profile(window.setup.profile)).request(window)
+    return window
 
 
 def open_calls(events: Sequence[Event]) -> int:

@@ -1,0 +1,32 @@
+"""Which session a command is about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from manusfs.errors import NotFound
+
+if TYPE_CHECKING:
+    from manusfs.memory import Workspace
+    from manusfs.records import Event
+
+__all__ = ["events_of"]
+
+
+def events_of(workspace: Workspace, session: str | None) -> tuple[str, tuple[Event, ...]]:
+    """Return the events of `session`, by default of the latest run.
+
+    Raises:
+        NotFound: there is none.
+    """
+    from manusfs.session import Transcript, complete_name, sessions
+
+    if session is None:
+        runs = [info.session for info in sessions(workspace.folder) if info.purpose == "run"]
+        if not runs:
+            raise NotFound("there is no session yet", hint='`manusfs run "…"` begins one')
+        session = runs[-1]
+    else:
+        session = complete_name(workspace.folder, session)
+    with Transcript.open(workspace.folder, session) as transcript:
+        return session, transcript.events
