@@ -28,10 +28,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "read": ("manusfs.cli.read_cmd:read", "Print the bytes behind a ref, path or URL."),
     "search": ("manusfs.cli.look_cmd:search", "Find passages in everything that was seen."),
     "show": ("manusfs.cli.session_cmd:show", "Show what happened in a session."),
-    "context": ("manusfs.cli.session_cmd:context", "Print the exact request at a step of a session, or what fills its window."),
+    "context": (
+        "manusfs.cli.session_cmd:context",
+        "Print the exact request at a step of a session, or what fills its window.",
+    ),
     "stats": ("manusfs.cli.session_cmd:stats", "Sum up sizes, tokens and cost."),
     "compact": ("manusfs.cli.compact_cmd:compact", "Fold the older part of a session now, however full its window is."),
-    "undo": ("manusfs.cli.compact_cmd:undo", "Take back a compaction: the N-th newest that stands, by default the newest."),
+    "undo": (
+        "manusfs.cli.compact_cmd:undo",
+        "Take back a compaction: the N-th newest that stands, by default the newest.",
+    ),
     "note": ("manusfs.cli.look_cmd:note", "Write a note."),
     "cite": ("manusfs.cli.check_cmd:cite", "Check a report's quotes against the stored bytes."),
     "verify": ("manusfs.cli.check_cmd:verify", "Check every stored byte and every ref."),
