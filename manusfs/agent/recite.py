@@ -31,8 +31,10 @@ def todo_text(root: Root, *, trusted: bool) -> str:
 class Recital:
     """Decides when the to-do is said again: when people changed it, or after `growth` tokens since it stood there."""
 
-    def __init__(self, root: Root, growth: int, *, trusted: bool) -> None:
+    def __init__(self, root: Root, growth: int, *, trusted: bool, silent: bool = False) -> None:
+        """`silent` is for sub-agents: the plan is not theirs."""
         self._root = root
+        self._silent = silent
         self._growth = growth
         self._trusted = trusted
         self._hash = self._now()
@@ -45,6 +47,8 @@ class Recital:
 
     def due(self, window_tokens: int) -> str:
         """Return the text to recite now, "" when it is not due or there is no plan."""
+        if self._silent:
+            return ""
         grown = self._growth and window_tokens - self._at >= self._growth
         if not grown and self._hash == self._now():
             return ""

@@ -62,8 +62,8 @@ class Children:
     def see(self, data: Mapping[str, Any]) -> None:
         """Take in a `child` event; one of another version, that says less, is taken as far as it goes."""
         session = str(data.get("session") or "")
-        if not session:
-            return
+        if not session or "copied" in data:
+            return  # a fork's copy of its parent's register: those are no children of its own
         child = self.known.get(session) or Child(session)
         told = {name: str(data[name]) for name in ("call", "state", "mode", "agent", "title", "stop") if data.get(name)}
         turns = data.get("turns")

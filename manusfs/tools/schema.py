@@ -32,6 +32,8 @@ class Tool:
     hints: Mapping[str, Any]
     writes: bool = False
     """True if it changes files: calls of such tools in one turn run one after another, in call order."""
+    again: bool = False
+    """True if a call that a crash left open is made once more: it goes on with what it began."""
 
     @property
     def block(self) -> Block:
@@ -77,17 +79,19 @@ Function = Callable[..., Fetched | Shown]
 @overload
 def tool(function: Function) -> Tool: ...
 @overload
-def tool(*, writes: bool) -> Callable[[Function], Tool]: ...
-def tool(function: Function | None = None, *, writes: bool = False) -> Tool | Callable[[Function], Tool]:
+def tool(*, writes: bool = ..., again: bool = ...) -> Callable[[Function], Tool]: ...
+def tool(
+    function: Function | None = None, *, writes: bool = False, again: bool = False
+) -> Tool | Callable[[Function], Tool]:
     """Return the Tool that `function` defines: `(env: ToolEnv, …) -> Fetched | Shown`.
 
     The name is the function's without a closing underscore. The docstring's text up to `Args:` is the description,
     the entries under `Args:` describe the arguments. An argument with a default is optional.
     """
-    return (lambda inner: _made(inner, writes)) if function is None else _made(function, writes)
+    return (lambda inner: _made(inner, writes, again)) if function is None else _made(function, writes, again)
 
 
-def _made(function: Function, writes: bool) -> Tool:
+def _made(function: Function, writes: bool, again: bool) -> Tool:
     hints = get_type_hints(function)
     parameters = list(inspect.signature(function).parameters.values())[1:]
     description, texts = _docstring(inspect.getdoc(function) or "")
@@ -101,7 +105,7 @@ def _made(function: Function, writes: bool) -> Tool:
         "additionalProperties": False,
     }
     name = function.__name__.rstrip("_")
-    return Tool(name, description, schema, function, {p.name: hints[p.name] for p in parameters}, writes)
+    return Tool(name, description, schema, function, {p.name: hints[p.name] for p in parameters}, writes, again)
 
 
 def _docstring(text: str) -> tuple[str, dict[str, str]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from manusfs.errors import ToolError
@@ -53,6 +54,21 @@ class ToolBox:
         ordered += [name for name in wanted if name not in ordered]
         self._tools: dict[str, Tool] = {name: TOOLS.load(name) for name in ordered}
 
+    def only(self, names: Iterable[str]) -> ToolBox:
+        """Return a box with those of these tools that are called `names`, in the same order, and no other."""
+        made = ToolBox(())
+        made._tools = {name: tool for name, tool in self._tools.items() if name in set(names)}
+        return made
+
+    def told(self, words: Mapping[str, str]) -> ToolBox:
+        """Return a box whose tools are described with what `words` adds for them."""
+        made = ToolBox(())
+        made._tools = {
+            name: replace(tool, description=f"{tool.description}\n\n{words[name]}") if words.get(name) else tool
+            for name, tool in self._tools.items()
+        }
+        return made
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the tools, in their order."""
@@ -66,6 +82,10 @@ class ToolBox:
     def writes(self, name: str) -> bool:
         """Return True if the tool changes files; False for an unknown name."""
         return name in self._tools and self._tools[name].writes
+
+    def again(self, name: str) -> bool:
+        """Return True if a call that was left open may be made once more: it finds what it began."""
+        return name in self._tools and self._tools[name].again
 
     def call(self, name: str, arguments: object, env: ToolEnv) -> Fetched | Shown:
         """Return what the tool `name` makes of `arguments`.
