@@ -16,7 +16,7 @@ from manusfs.agent.pool import run_all
 from manusfs.agent.reply import Call
 from manusfs.agent.running import Running, notice
 from manusfs.errors import ManusfsError, ToolError
-from manusfs.records import Event, Fetched, Shown, TextPart, escape, part_to_json
+from manusfs.records import Event, Fetched, Shown, TextPart, escape, part_to_json, secrets
 from manusfs.tools.todo import TODO
 
 __all__ = ["THREADS", "Failure", "dispatch", "error_text"]
@@ -63,10 +63,10 @@ def dispatch(run: Running, calls: Sequence[Call]) -> None:
 
 
 def error_text(error: Exception) -> str:
-    """Return the text by which the model learns of `error`; what it quotes from outside is escaped."""
+    """Return the text by which the model learns of `error`; what it quotes is escaped, secrets in it are masked."""
     hint = getattr(error, "hint", "")
     text = f"Error: {error}" + (f"\nTry: {hint}" if hint else "")
-    return escape.body(text)
+    return escape.body(secrets.text(text))
 
 
 def _run(run: Running, calls: Sequence[Call], env: Environment) -> list[Outcome]:
@@ -94,7 +94,8 @@ def _call(run: Running, env: Environment, call: Call) -> Outcome:
         return Failure(error_text(error))
     except Exception as error:  # noqa: BLE001 (a tool's mistake must not end a run of hours: it is told and logged)
         text = f"Error: the tool {call.name} failed in an unexpected way: {type(error).__name__}: {error}"
-        return Failure(escape.body(f"{text}\nTry: other arguments or another tool."), traceback.format_exc())
+        told = secrets.text(f"{text}\nTry: other arguments or another tool.")
+        return Failure(escape.body(told), secrets.text(traceback.format_exc()))
 
 
 def _offers(run: Running, calls: Sequence[Call], outcomes: Sequence[Outcome]) -> list[Offer]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from manusfs.agent.result import Citations
 from manusfs.agent.standing import Standing
 from manusfs.memory import Resolver, citations
-from manusfs.records import escape
+from manusfs.records import escape, secrets
 from manusfs.workspace.paths import Root
 
 __all__ = ["Header", "Report", "write_report"]
@@ -50,8 +50,10 @@ def write_report(root: Root, answer: str, header: Header, resolver: Resolver, st
     if moved:
         problems = (*problems, f"{moved} footnotes pointed beside their quote in the same source and were set right")
     path = _free(root, header.session)
-    # A report is read on terminals and passed on: nothing in it may act there, whatever a model wrote.
-    root.write_atomic(path, escape.terminal(_text(answer, header, counts, problems)).encode("utf-8"))
+    # A report is read on terminals and passed on: nothing in it may act there, whatever a model wrote, or give a secret
+    # away that the task's own URLs may hold.
+    text = secrets.text(_text(answer, header, counts, problems))
+    root.write_atomic(path, escape.terminal(text).encode("utf-8"))
     return Report(path, answer, counts, problems)
 
 

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from manusfs.agent import AgentEvent
-from manusfs.cli.out import human_bytes, line, on_terminal, say, unwatched
+from manusfs.cli.out import human_bytes, line, masked, on_terminal, say, unwatched
 from manusfs.records import escape
 
 __all__ = ["Live"]
@@ -24,7 +24,7 @@ def _plain(text: str) -> str:
     if match := _TOTAL.match(text):
         return f"{match[2]} {_ONE[match[1]] if match[2] == '1' else match[1]}"
     cut = _ERROR_CUT if text.startswith("Error: ") else _RESULT_CUT
-    return "the plan" if text.startswith("<todo") else escape.terminal(" ".join(text.split()))[:cut]
+    return "the plan" if text.startswith("<todo") else escape.terminal(masked(" ".join(text.split())))[:cut]
 
 
 class Live:
@@ -114,6 +114,6 @@ class Live:
     def _line(self, text: str) -> None:
         if self._console is not None:
             # Through rich, which lifts the status line out of the way.
-            self._console.print(escape.terminal(text), soft_wrap=True)
+            self._console.print(escape.terminal(masked(text)), soft_wrap=True)
         else:
             say(text)

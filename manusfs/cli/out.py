@@ -1,11 +1,14 @@
-"""How the command line speaks: data to stdout, talk to stderr, nothing that could drive a terminal."""
+"""How the command line speaks: data to stdout, talk to stderr, nothing that could drive a terminal, no secrets."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import click
@@ -13,16 +16,52 @@ import click
 from manusfs.cli.named import typed
 from manusfs.records import escape
 
-__all__ = ["complain", "counted", "data", "emit", "human_bytes", "line", "on_terminal", "say", "talk", "unwatched"]
+__all__ = [
+    "complain",
+    "counted",
+    "data",
+    "emit",
+    "human_bytes",
+    "line",
+    "masked",
+    "on_terminal",
+    "say",
+    "talk",
+    "unwatched",
+]
 
 
-def data(text: str, *, newline: bool = True) -> None:
-    """Print data for people to stdout, without controls."""
-    click.echo(escape.terminal(text), nl=newline)
+_SECRET = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)\Z", re.IGNORECASE)
+_LEAST = 8
+"""Characters of a variable's value that can be a secret: shorter ones are words that stand everywhere."""
 
 
-def emit(record: Mapping[str, Any], *, indent: int | None = None) -> None:
-    """Print one record as JSON to stdout, on one line unless it is to be indented."""
+@cache
+def _known() -> tuple[str, ...]:
+    """Return the values of the environment's variables that are secrets by their name, longest first."""
+    found = {value for name, value in os.environ.items() if _SECRET.search(name) and len(value) >= _LEAST}
+    return tuple(sorted(found, key=len, reverse=True))
+
+
+def masked(value: Any) -> Any:
+    """Return a text, or JSON, with the secrets in its texts masked."""
+    from manusfs.records import secrets
+
+    if isinstance(value, str):
+        return secrets.text(value, _known())
+    if isinstance(value, Mapping):
+        return {name: masked(inner) for name, inner in value.items()}
+    return [masked(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def data(text: str, *, newline: bool = True, exact: bool = False) -> None:
+    """Print data for people to stdout, without controls; `exact` is for stored bytes that were asked for."""
+    click.echo(escape.terminal(text if exact else masked(text)), nl=newline)
+
+
+def emit(record: Mapping[str, Any], *, indent: int | None = None, exact: Collection[str] = ()) -> None:
+    """Print one record as JSON to stdout, on one line unless indented; members in `exact` are not masked."""
+    record = {name: value if name in exact else masked(value) for name, value in record.items()}
     # What another encoding has no sign for must be escaped as JSON does, or the line would be none.
     other = sys.stdout is not None and "utf" not in (sys.stdout.encoding or "").lower()
     separators = (",", ":") if indent is None else None
@@ -32,7 +71,7 @@ def emit(record: Mapping[str, Any], *, indent: int | None = None) -> None:
 def say(text: str) -> None:
     """Print talk to stderr, whatever the command's context."""
     with unwatched():
-        click.echo(escape.terminal(text), err=True)
+        click.echo(escape.terminal(masked(text)), err=True)
 
 
 def talk(context: click.Context, text: str) -> None:
@@ -45,9 +84,9 @@ def complain(message: str, hint: str = "") -> None:
     """Print an error, and what to do next, to stderr."""
     label = click.style("Error: ", fg="red", bold=True)
     with unwatched():
-        click.echo(label + escape.terminal(message), err=True, color=None if on_terminal() else False)
+        click.echo(label + escape.terminal(masked(message)), err=True, color=None if on_terminal() else False)
         if hint:
-            click.echo(f"Try:   {escape.terminal(typed(hint))}", err=True)
+            click.echo(f"Try:   {escape.terminal(masked(typed(hint)))}", err=True)
 
 
 def on_terminal() -> bool:
@@ -66,7 +105,7 @@ def unwatched() -> Iterator[None]:
 
 def line(text: str, limit: int = 70) -> str:
     """Return `text` as one line of at most `limit` characters, without controls."""
-    text = " ".join(escape.terminal(text).split())
+    text = " ".join(escape.terminal(masked(text)).split())
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["read"]
 
+_EXACT = ("text", "sha256")
+"""Stored bytes that were asked for are shown as they are, secrets or not."""
+
 
 class _Lines(click.ParamType[tuple[int, ...]]):
     """`12`, `12-40`, or `12-` for the rest."""
@@ -88,10 +91,10 @@ def read(
             return
         made = workspace.read(ref, offset, limit, lines=lines, page=page, raw=raw)
     if as_json:
-        emit(made.to_json())
+        emit(made.to_json(), exact=_EXACT if made.ref.startswith("obs:") else ())
         return
     if made.data or not made.total:
-        data(made.text, newline=not made.text.endswith("\n"))
+        data(made.text, newline=not made.text.endswith("\n"), exact=made.ref.startswith("obs:"))
     else:
         say(_beyond(made, lines))
     if made.next_offset is not None:
@@ -107,7 +110,7 @@ def _copy(workspace: Workspace, ref: str, start: int, limit: int | None) -> None
         made = workspace.read(ref, start, limit or 4 << 20, raw=True)
         if sys.stdout.isatty():
             # The exact bytes are for files and pipes: on a terminal a stranger's bytes must not act.
-            data(made.text, newline=False)
+            data(made.text, newline=False, exact=True)
         else:
             sys.stdout.buffer.write(made.data)
         start = made.next_offset or 0

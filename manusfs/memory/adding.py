@@ -10,7 +10,7 @@ from typing import Any
 
 from manusfs.errors import ManusfsError, StorageError
 from manusfs.memory.intake import Intake, Taken
-from manusfs.records import Event, Fetched
+from manusfs.records import Event, Fetched, secrets
 
 __all__ = ["Added", "add_all"]
 
@@ -26,7 +26,7 @@ class Added:
     """What became of one source."""
 
     source: str
-    """As it was given."""
+    """As it was given, secrets masked."""
     ref: str = ""
     kind: str = ""
     path: str = ""
@@ -48,12 +48,12 @@ class Added:
         """Return what is told of a source that was stored."""
         meta = taken.meta
         return cls(
-            source=source,
+            source=secrets.text(source),
             ref=f"obs:{meta.id}",
             kind=meta.source.kind,
             path=meta.folder,
-            url=meta.source.url,
-            title=meta.title,
+            url=secrets.url(meta.source.url),
+            title=secrets.text(meta.title),
             media_type=meta.media_type,
             bytes=meta.raw_size,
             text_bytes=meta.files["text"].size if "text" in meta.files else 0,
@@ -126,7 +126,8 @@ def _store(
         if isinstance(fetched, Fetched):
             yield Added.of(source, next(taken))
         else:
-            yield Added(source, error=f"{fetched}" + (f" ({fetched.hint})" if fetched.hint else ""))
+            error = f"{fetched}" + (f" ({fetched.hint})" if fetched.hint else "")
+            yield Added(secrets.text(source), error=secrets.text(error))
 
 
 def _taken(bodies: Sequence[Fetched], intake: Intake, session: str, record: Record) -> list[Taken]:

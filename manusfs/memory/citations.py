@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 from manusfs.errors import ManusfsError
 from manusfs.memory.footnotes import Footnote, footnotes, format_footnote, uncited_claims, used_labels
 from manusfs.memory.reading import decoded
-from manusfs.records import ObsRef, Ref, Span, escape, parse_ref
+from manusfs.records import ObsRef, Ref, Span, escape, parse_ref, secrets
 
 __all__ = ["STATES", "Citation", "CitationReport", "check", "fix", "format_footnote"]
 
@@ -207,11 +207,12 @@ def _remarks(
     if shown is not None and not _was_shown(ref, shown):
         said = citation.message or "the quote stands there"
         citation = replace(citation, read=False, message=f"{said}; this part was never read")
-    url = resolver.url(ref.id)
+    # The model knows a URL with a secret in it by its masked form alone.
+    url = secrets.url(resolver.url(ref.id))
     if (
         note.url
         and url
-        and note.url.partition("#")[0] != url
+        and secrets.url(note.url.partition("#")[0]) != url
         and format_footnote("", "", "", url, "").find(note.url) < 0
     ):
         message = f"{citation.message}; " if citation.message else ""

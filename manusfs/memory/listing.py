@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from manusfs.errors import ManusfsError
 from manusfs.memory.notes import is_template
 from manusfs.memory.render import name_of
-from manusfs.records import Source
+from manusfs.records import Source, secrets
 from manusfs.session import SessionInfo, sessions
 
 if TYPE_CHECKING:
@@ -52,12 +52,12 @@ class ObservationLine:
         """Return the line of an index row."""
         error = f"HTTP {row.status}" if row.status >= 400 else "" if row.complete else "cut on its way"
         return cls(
-            source=row.source,
+            source=secrets.text(row.source),
             ref=f"obs:{row.id}",
             kind=row.kind,
             path=row.path,
-            url=row.url,
-            title=row.title,
+            url=secrets.url(row.url),
+            title=secrets.text(row.title),
             media_type=row.media_type,
             bytes=row.bytes,
             text_bytes=row.text_bytes,

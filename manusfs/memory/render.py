@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from manusfs.errors import NewerFormat
-from manusfs.records import Heading, Meta, Source, Span, ViewPart, escape
+from manusfs.records import Heading, Meta, Source, Span, ViewPart, escape, secrets
 
 __all__ = ["Frame", "body_text", "frame", "name_of", "render", "unread"]
 
-VERSION = 2
+VERSION = 3
 
 _URL_CHARS = 400
 _TITLE_CHARS = 120
@@ -28,6 +28,7 @@ _PATH_HASH = re.compile(r"#[0-9a-f]{12}\Z")
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 Body = Callable[[Span], bytes]
+Form = Callable[[ViewPart, Meta, Body], str]
 
 
 def render(part: ViewPart, meta: Meta, body: Body) -> str:
@@ -55,9 +56,11 @@ def body_text(data: bytes) -> str:
 
 
 def name_of(source: Source) -> str:
-    """Return what people call `source`: its URL, its file name, or the tool with its arguments."""
-    if source.kind == "web":
-        return source.key
+    """Return what people call `source`: its URL, its file name, or the tool with its arguments; secrets are masked."""
+    return secrets.text(_name(source)) if source.kind != "web" else source.shown
+
+
+def _name(source: Source) -> str:
     if source.kind == "tool":
         return f"{source.tool} {source.arguments}"
     return _PATH_HASH.sub("", source.key.partition(":")[2])
@@ -186,7 +189,7 @@ def _origin(source: Source, limit: int) -> str:
         return f'url="{escape.field(source.key, limit)}"'
     if source.kind == "tool":
         return f'tool="{escape.field(source.tool, 80)}" args="{escape.field(source.arguments, limit)}"'
-    return f'name="{escape.field(name_of(source), limit)}"'
+    return f'name="{escape.field(_name(source), limit)}"'
 
 
 def _outline(outline: Sequence[Heading]) -> str:
@@ -218,10 +221,25 @@ def _size(meta: Meta) -> int:
     return meta.files["text"].size if "text" in meta.files else 0
 
 
-_FIRST: dict[str, Callable[[ViewPart, Meta, Body], str]] = {
+_FIRST: dict[str, Form] = {
     "stub": _stub,
     "whole": _whole,
     "folded": _folded,
     "read": _read,
 }
-_VERSIONS = {1: _FIRST, 2: {**_FIRST, "stub": _stub_2, "whole": _whole_2}}
+_SECOND = {**_FIRST, "stub": _stub_2, "whole": _whole_2}
+
+
+def _without_secrets(form: Form) -> Form:
+    """Secrets in what the frame tells are masked; a body stands as it is stored."""
+
+    def render(part: ViewPart, meta: Meta, body: Body) -> str:
+        source = replace(meta.source, key=meta.source.shown)
+        notes = tuple(map(secrets.text, meta.notes))
+        return form(part, replace(meta, source=source, title=secrets.text(meta.title), notes=notes), body)
+
+    return render
+
+
+_THIRD = {**{name: _without_secrets(form) for name, form in _SECOND.items()}, "read": _read}
+_VERSIONS = {1: _FIRST, 2: _SECOND, 3: _THIRD}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from manusfs.memory.render import VERSION, name_of, render
-from manusfs.records import Meta, ObsRef, Span, ViewPart, escape, sha256_hex, tokens
+from manusfs.records import Meta, ObsRef, Span, ViewPart, escape, secrets, sha256_hex, tokens
 from manusfs.workspace.settings import Settings
 
 __all__ = [
@@ -180,7 +180,7 @@ def ledger_line(meta: Meta, read: Sequence[Span] = ()) -> str:
     """Return the one line by which a ledger names an observation: id, host or tool, title, size, what was read."""
     size = meta.files["text"].size if "text" in meta.files else 0
     where = meta.source.host or meta.source.tool or meta.source.kind
-    title = escape.field(meta.title or name_of(meta.source), _LEDGER_TITLE)
+    title = escape.field(secrets.text(meta.title) or name_of(meta.source), _LEDGER_TITLE)
     done = _merged(read)
     spans = " ".join(str(span) for span in done[:_LEDGER_SPANS]) + (" …" if len(done) > _LEDGER_SPANS else "")
     return f'{meta.id} {escape.field(where, 40)} "{title}" {_short(size)} ' + (f"read {spans}" if done else "not read")

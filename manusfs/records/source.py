@@ -6,9 +6,11 @@ import hashlib
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from manusfs.records import secrets
 from manusfs.records.canonical import canonical, sha256_hex, valid_text
 
 __all__ = ["Kind", "Source", "observation_id"]
@@ -74,6 +76,11 @@ class Source:
         return self.key if self.kind == "web" else ""
 
     @property
+    def shown(self) -> str:
+        """The key as it is shown: with its secrets masked. Nothing is fetched, named or compared by it."""
+        return secrets.url(self.key) if self.kind == "web" else _masked(self.key)
+
+    @property
     def host(self) -> str:
         """The host (with a port that is not the default) of a web source, otherwise an empty text."""
         return urlsplit(self.key).netloc if self.kind == "web" else ""
@@ -86,7 +93,7 @@ class Source:
     @property
     def slug(self) -> str:
         """A name of 1 to 60 bytes of `[a-z0-9-]` that follows from the source alone."""
-        return _slug(_wording(self))
+        return _slug(_wording(Source(self.kind, self.shown, self.tool)))
 
     def folder(self, id: str) -> str:
         """Return the workspace path of the observation `id` of this source."""
@@ -104,6 +111,9 @@ def observation_id(source: Source, raw_sha256: str, digits: int = 12) -> str:
     An id that is held by a different pair grows by 4 digits; who stores decides that.
     """
     return hashlib.sha256(source.key.encode("utf-8") + b"\0" + raw_sha256.encode("ascii")).hexdigest()[:digits]
+
+
+_masked = lru_cache(maxsize=1_024)(secrets.text)
 
 
 def _wording(source: Source) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from manusfs.errors import NotFound
 from manusfs.memory.reading import block_reader
-from manusfs.records import Event, FileMeta, Meta, MsgRef, ObsRef, PathRef, Span, parse_ref
+from manusfs.records import Event, FileMeta, Meta, MsgRef, ObsRef, PathRef, Span, parse_ref, secrets
 from manusfs.session import read_event
 
 if TYPE_CHECKING:
@@ -104,8 +104,8 @@ class Texts:
             read,
             file.size,
             f"{meta.folder}/{file.name}",
-            meta.title,
-            meta.source.url,
+            secrets.text(meta.title),
+            secrets.url(meta.source.url),
             meta.source.kind,
             meta.source.host,
             meta.session,
