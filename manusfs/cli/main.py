@@ -43,7 +43,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("manusfs.cli.check_cmd:verify", "Check every stored byte and every ref."),
     "index": ("manusfs.cli.check_cmd:index", "Make the index anew."),
     "replay": ("manusfs.cli.replay_cmd:replay", "Replay recorded runs under each compaction policy and measure them."),
-    "trust": ("manusfs.cli.workspace_cmd:trust", "Approve the settings of a folder that is not yours."),
+    "skills": ("manusfs.cli.skills_cmd:skills", "Say which skills there are and why each may be used or not."),
+    "trust": (
+        "manusfs.cli.workspace_cmd:trust",
+        "Approve the skills of a folder, and the settings of one that is not yours.",
+    ),
     "config": ("manusfs.cli.workspace_cmd:config", "Print each setting and where it came from."),
     "doctor": ("manusfs.cli.doctor_cmd:doctor", "Check this installation."),
     "completion": ("manusfs.cli.completion_cmd:completion", "Print a shell completion script."),

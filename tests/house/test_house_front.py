@@ -67,6 +67,7 @@ def test_what_the_package_exports_is_there_and_sorted() -> None:
         "session",
         "memory",
         "context",
+        "skills",
         "tools",
         "compact",
         "agent",
@@ -95,4 +96,4 @@ def test_every_command_has_a_help_line_an_example_and_exit_codes() -> None:
         assert text.splitlines()[0] == line, name
         assert f"manusfs {name}" in text or "manusfs -w" in text, name
         assert "Exit codes:" in text, name
-        assert any("--json" in option.opts for option in command.params) or name in ("completion", "index"), name
+        assert any("--json" in option.opts for option in command.params) or name in ("completion", "index", "skills"), name
