@@ -98,8 +98,18 @@ class Settings:
     """Base URL of a SearXNG server."""
     tavily_keyless: bool = False
     """Use Tavily without a key; queries then go to that company."""
+    ddgs_own_network: bool = False
+    """Let the web search `ddgs` use its own network client, which our guard on addresses does not see."""
     write_skills: bool = False
     """Let the model write under skills/."""
+    shell: bool = False
+    """Let the model run commands, in a sandbox where bubblewrap is installed, else with your rights; see security.md."""
+    shell_seconds: int = 60
+    """Most seconds, and most of CPU, of one command."""
+    shell_output_bytes: int = 1_000_000
+    """Most output of one command; at more it is stopped."""
+    shell_memory_mb: int = 2_048
+    """Most memory of each process of a command, and most of each file that it writes."""
 
     summary_model: str = ""
     """Model that writes summaries, which may be a cheaper one; empty: the session's. `offline` writes none."""
@@ -196,6 +206,11 @@ OWNER_ONLY = frozenset(
         "tavily_keyless",
         "robots",
         "write_skills",
+        "ddgs_own_network",
+        "shell",
+        "shell_seconds",
+        "shell_output_bytes",
+        "shell_memory_mb",
         "task_files",
         "task_models",
         "task_tools",
