@@ -8,7 +8,7 @@ from manusfs.agent.opening import startup_chars
 from manusfs.agent.recite import todo_text
 from manusfs.agent.reply import usage_data
 from manusfs.agent.running import Running, Stopped
-from manusfs.agent.setup import setup
+from manusfs.agent.setup import renew, setup
 from manusfs.compact import Fresh, Summariser, ask, compact, due, reopen, room
 from manusfs.errors import LimitReached, ManusfsError, ModelError
 from manusfs.messages import Model, Profile, Reply, Request, Usage
@@ -33,6 +33,7 @@ def make_room(run: Running) -> bool:
         return False
     if _asks_first(run, ask(run.window, policy, budget)):
         return False
+    renew(run)
     before, bills = run.window.tokens, list[Event]()
     steps = compact(run.window, policy, budget, run.workspace.renderer, _fresh(run), _summariser(run))
     try:

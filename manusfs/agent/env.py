@@ -52,6 +52,11 @@ class Environment:
         return self._call
 
     @property
+    def tools(self) -> tuple[str, ...]:
+        """The names of the tools that the session has."""
+        return self._run.tools.names
+
+    @property
     def skills(self) -> Skills | None:
         """The skills that the session has."""
         return self._run.skills

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from manusfs.agent import Agent, AgentEvent, Result
     from manusfs.memory import Workspace
     from manusfs.records import Event
+    from manusfs.skills import Skills
     from manusfs.workspace.settings import Settings
 
 __all__ = ["Given", "agent_for", "limits", "perform", "resume", "run"]
@@ -193,9 +194,22 @@ def agent_for(app: App, workspace: Workspace, on_event: Callable[[AgentEvent], N
         keys={"anthropic": keys.anthropic, "brave": keys.brave, "tavily": keys.tavily},
         credential=fingerprint(keys.anthropic, app.hmac_key()) if keys.anthropic and name != "offline" else "",
         trusted=app.trust.is_known(workspace.folder.path),
+        skills=_skills(app, workspace) if name != "offline" else None,  # which can quote, and follow no manual
         remember=lambda session: remembered(given.flags, session, app.secret),
     )
     return Agent(workspace, name, workspace.settings, on_event, stop, access)
+
+
+def _skills(app: App, workspace: Workspace) -> Skills:
+    """Return the skills of this user in this workspace; those that wait for approval are told in one line."""
+    from manusfs.cli.skills_cmd import skills_of
+
+    found = skills_of(app, workspace.folder.path, workspace.settings)
+    if names := ", ".join(skill.name for skill in found.waiting[:5]):
+        many = "skills of this folder wait" if found.waiting[1:] else "skill of this folder waits"
+        more = f" and {len(found.waiting) - 5} more" if found.waiting[5:] else ""
+        talk(app.context, typed(f"the {many} for your word: {names}{more}: `manusfs trust`"))
+    return found
 
 
 def _model_name(settings: Settings, keys: Keys, given: Given) -> tuple[str, str]:

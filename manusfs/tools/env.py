@@ -40,6 +40,11 @@ class ToolEnv(Protocol):
         ...
 
     @property
+    def tools(self) -> tuple[str, ...]:
+        """The names of the tools that the session has."""
+        ...
+
+    @property
     def skills(self) -> Skills | None:
         """The skills that there are; None where the session has none."""
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,7 @@ _OURS = {
 """Names of tools in people's skills, and what does the same here. Others (shells, browsers) there are none."""
 
 
-@tool
+@tool(again=True)
 def skill(
     env: ToolEnv, name: str = "", arguments: str = "", fork: bool | None = None, find: str | None = None
 ) -> Fetched | Shown:
@@ -92,15 +93,15 @@ def beside(env: ToolEnv, address: str) -> Fetched:
     return _as_fetched(env, {"name": chosen.name, "file": path}, data, path.rpartition("/")[2])
 
 
-def allowed_tools(chosen: Skill) -> tuple[str, ...] | None:
-    """Return the names of our tools that a skill may use apart, None when it says nothing of tools (OC-29).
+def allowed_tools(chosen: Skill, offered: Sequence[str]) -> tuple[str, ...] | None:
+    """Return which of the `offered` tools a skill may use apart, None when it says nothing of tools (OC-29).
 
     Reading what is stored is always among them: without it a stub could not be opened.
     """
     if chosen.allowed is None:
         return None
-    ours = [_OURS[name] for word in chosen.allowed if (name := word.lower()) in _OURS]
-    return tuple(dict.fromkeys(["read", "search", *ours]))
+    ours = {_OURS[name] for word in chosen.allowed if (name := word.lower()) in _OURS}
+    return tuple(name for name in offered if name in {"read", "search", *ours})
 
 
 def _order(env: ToolEnv, chosen: Skill, arguments: str) -> Delegation:
@@ -111,7 +112,7 @@ def _order(env: ToolEnv, chosen: Skill, arguments: str) -> Delegation:
     return Delegation(
         prompt=prompt,
         agent=chosen.agent if known else "",
-        tools=allowed_tools(chosen),
+        tools=allowed_tools(chosen, env.tools),
         preload=(text,),
         title=f"skill {chosen.name}: {wanted}",
     )

@@ -44,6 +44,7 @@ class Env:
         self.settings = workspace.settings
         self.session = "20261130-abcd"
         self.call = "toolu_1"
+        self.tools = TOOLS.names()
         self.window = 200_000
         self.shown: dict[str, list[Span]] = {}
 
