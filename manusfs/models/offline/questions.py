@@ -47,9 +47,16 @@ _PATTERNS: dict[Wants, tuple[str, ...]] = {
         r"\bwarum\b|\bpourquoi\b|\bpor qué\b|为什么|为何|為什麼|原因|なぜ",
     ),
     "how": (r"\bhow\b|\bwie\b|\bcomment\b|\bcómo\b|如何|怎么|怎样|どう",),
-    "definition": (r"^\s*(?:what|was|qu'est)\b[^?]{0,14}\b(?:is|are|ist|sind|est)\b|\bdefin\w+|什么是|是什么|とは",),
+    "definition": (
+        r"^\s*what (?:is|are|was|were) (?:(?:a|an|the) )?(?:[\w-]+ ){0,2}[\w-]+\s*\??$|\bwhat (?:do|does) .+ mean\b",
+        r"^\s*was (?:ist|sind)\b|^\s*qu'est-ce qu|\bdefin\w+|什么是|是什么|とは",
+    ),
     "yes-no": (r"^\s*(?:is|are|was|were|do|does|did|can|could|has|have|had|will|should)\b|是否|吗",),
 }
+# "How does she feel about it?" asks for no way of doing anything.
+_NO_WAY = re.compile(
+    r"\bhow (?:do|does|did|would|is|are|was)\b.*\b(?:feel|felt|describe|like|react|think|doing)\b", re.IGNORECASE
+)
 _WANTS = {kind: re.compile("|".join(patterns), re.IGNORECASE) for kind, patterns in _PATTERNS.items()}
 
 
@@ -111,7 +118,7 @@ def _begins(piece: str) -> bool:
 def _wants(text: str) -> Wants:
     for kind, pattern in _WANTS.items():
         if pattern.search(text):
-            return kind
+            return "any" if kind == "how" and _NO_WAY.search(text) else kind
     return "any"
 
 

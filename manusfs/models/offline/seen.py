@@ -104,6 +104,8 @@ class Seen:
     """Steps of the plan that are ticked."""
     noted: set[str] = field(default_factory=set)
     """Where the quotes stand that the notes in sight hold."""
+    outlines: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
+    """All headings of a view, by its ref: the byte where each stands, and its words."""
 
     def made(self, name: str) -> Iterator[Call]:
         """Yield the calls of the tool `name` since the newest user message."""
@@ -115,6 +117,10 @@ class Seen:
             hits = [hit for attributes, _ in _HIT.findall(call.result) if (hit := _hit(attributes)) is not None]
             within = str(call.arguments.get("within", ""))
             yield str(call.arguments.get("query", "")), "" if within == EVERYTHING else within, hits
+
+    def looked_for(self, query: str) -> bool:
+        """Return True if a search for `query` was made."""
+        return any(made == query for made, _, _ in self.searches())
 
     def brought_later(self) -> list[str]:
         """Return the refs of the pages that were fetched after the first search."""
@@ -152,7 +158,20 @@ def look(request: Request) -> Seen:
             open_calls = {}
     for call in seen.calls:
         _take_note(seen, call)
+        _take_outline(seen, call)
     return seen
+
+
+def _take_outline(seen: Seen, call: Call) -> None:
+    """Take the headings that `grep` showed of one view; none at all is an outline too."""
+    ref = str(call.arguments.get("within", ""))
+    if call.name != "grep" or not call.arguments.get("regex") or not ref.startswith("obs:"):
+        return
+    found = seen.outlines.setdefault(ref, [])
+    for raw, text in _MATCH.findall(call.result):
+        place = re.fullmatch(r"(obs:[0-9a-f]+(?:/full)?)@(\d+)-\d+", _read_attributes(raw).get("ref", ""))
+        if place is not None and place[1] == ref and text.startswith("#"):
+            found.append((int(place[2]), text.lstrip("#").strip()))
 
 
 def _take_earlier(seen: Seen, opening: str) -> None:

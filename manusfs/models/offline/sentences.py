@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 __all__ = ["Sentence", "sentences"]
 
@@ -29,6 +29,10 @@ class Sentence:
     start: int
     heading: str = ""
     row: bool = False
+    block: int = 0
+    """Number of its paragraph, turn, list item or row: sentences of one block belong together."""
+    columns: str = ""
+    """The header of the table that a row stands in."""
 
     @property
     def end(self) -> int:
@@ -38,18 +42,24 @@ class Sentence:
 
 def sentences(text: str) -> Iterator[Sentence]:
     """Yield the quotable units of `text` in order; headings are not yielded but told by what follows them."""
-    heading, at_char, at_byte = "", 0, 0
-    for start, end in _paragraphs(text):
+    heading, columns, above, at_char, at_byte = "", "", "", 0, 0
+    for block, (start, end) in enumerate(_paragraphs(text)):
         at_byte += len(text[at_char:start].encode("utf-8"))
         at_char = start
         paragraph = text[start:end]
         line = paragraph.strip()
+        if not line.startswith("|"):
+            columns = above = ""
+        elif _is_rule(line):
+            columns, above = columns or above, ""
         if line.startswith("#"):
             heading = line.lstrip("#").strip()
         elif _is_table(line):
-            yield from _rows(paragraph, at_byte, heading)
+            yield from (replace(row, block=block) for row in _rows(paragraph, at_byte, heading))
         elif not _is_rule(line) and not line.startswith(("```", "~~~")):
-            yield from _units(paragraph, at_byte, heading)
+            for unit in _units(paragraph, at_byte, heading):
+                yield replace(unit, block=block, columns=columns)
+            above = line
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
@@ -90,7 +100,7 @@ def _rows(paragraph: str, base: int, heading: str) -> Iterator[Sentence]:
         text = line.strip()
         if text:
             start = base + len(paragraph[: at + line.index(text)].encode("utf-8"))
-            yield Sentence(text, start, f"{heading} {names}".strip(), row=True)
+            yield Sentence(text, start, heading, row=True, columns="" if text == names else names)
         at += len(line) + 1
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["STOP", "content_terms", "content_words", "has_unspaced", "terms"]
+__all__ = ["STOP", "close_term", "content_terms", "content_words", "has_unspaced", "terms"]
 
 # Scripts that are written without blanks between words: Han, kana, hangul (particles stick to words), Thai, Lao,
 # Khmer, Burmese. Their terms are pairs of neighbouring characters.
@@ -39,6 +40,8 @@ _STOP_UNSPACED = re.compile(
     "是否|请问|请|吗|呢|谁|誰|哪|了|的|是|在|和|与|及|或|有|于|之|被|把|也|都|这|那|"
     "いつ|どこ|だれ|なに|何|です|ます|でした|ました|は|が|を|に|の|と|で|も|へ|か"
 )
+# The month, and not the verb, stands beside a number.
+_DATED_MAY = re.compile(r"\d(?:st|nd|rd|th)?\.? (?:of )?May\b|\b(?:in|of|since|until|by|last|next) May\b|\bMay,? \d")
 
 
 def has_unspaced(text: str) -> bool:
@@ -56,8 +59,48 @@ def _stemmer() -> Any:
 @lru_cache(maxsize=65_536)
 def _stem(word: str) -> str:
     if word.isascii() and word.isalpha() and len(word) > 3:
-        return str(_stemmer().stemWord(word))
+        return str(_stemmer().stemWord(_one_spelling(word)))
     return word
+
+
+def _one_spelling(word: str) -> str:
+    """Return the American spelling of a British one, so that "colour" and "organised" meet theirs."""
+    if len(word) < 6:
+        return word
+    word = re.sub(r"(?<=[^aeiou])our(?=(?:s|ed|ing|ite|ites|able|al|ful|hood|ly)?$)", "or", word)
+    word = re.sub(r"(?<=[a-z]{3})is(?=(?:e|es|ed|ing|er|ers|ation|ations)$)", "iz", word)
+    return re.sub(r"(?<=[^aeiou])re(?=s?$)", "er", word)
+
+
+def close_term(term: str, vocabulary: Iterable[str]) -> str:
+    """Return the word of `vocabulary` that is most likely meant by the misspelt `term`, "" when none is near enough.
+
+    Near enough: the same first letter and one letter more, less, other or swapped; two in words of nine letters.
+    """
+    if len(term) < 5 or not term.isalpha() or has_unspaced(term):
+        return ""
+    most = 2 if len(term) >= 9 else 1
+    near = [
+        (distance, word)
+        for word in vocabulary
+        if word[:1] == term[:1] and abs(len(word) - len(term)) <= most and word.isalpha()
+        if (distance := _distance(term, word)) <= most
+    ]
+    return min(near, default=(0, ""))[1]
+
+
+def _distance(one: str, other: str) -> int:
+    """Return how many letters must be put in, taken out, changed or swapped to get from one to the other."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        older, before, row = before, row, [i]
+        for j, wanted in enumerate(other, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != wanted))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
+                cost = min(cost, older[j - 2] + 1)
+            row.append(cost)
+    return row[-1]
 
 
 def _fold(text: str) -> str:
@@ -83,8 +126,12 @@ def terms(text: str) -> list[str]:
 def content_words(text: str) -> list[str]:
     """Return the words of `text` that carry its meaning, as written, in order, without repeats."""
     words: list[str] = []
+    dated = _DATED_MAY.search(text) is not None
     for match in _RUN.finditer(_fold(text)):
         run = match[0]
+        if run == "may" and dated:
+            words.append(run)
+            continue
         pieces = _STOP_UNSPACED.split(run) if _UNSPACED_RUN.match(run) else [run]
         words.extend(piece for piece in pieces if piece and piece not in STOP and (len(piece) > 1 or piece.isdigit()))
     return list(dict.fromkeys(words))
@@ -94,5 +141,5 @@ def content_terms(text: str) -> list[str]:
     """Return the terms of `text` that carry its meaning, in order, without repeats."""
     found: list[str] = []
     for word in content_words(text):
-        found.extend(term for term in terms(word) if term not in STOP)
+        found.extend(term for term in terms(word) if term not in STOP or term == word)
     return list(dict.fromkeys(found))

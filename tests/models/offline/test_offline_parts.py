@@ -110,7 +110,7 @@ def test_a_link_without_a_word_of_the_question_is_followed_only_when_none_has_on
 def test_delimited_lines_are_rows_that_know_their_columns() -> None:
     table = "origin,altitude_m,price\nHuila,1800,7.85\nSidamo,2000,8.10\nCerrado,1100,5.20\n"
     rows = list(sentences(table))
-    assert rows[1].text == "Huila,1800,7.85" and "price" in rows[1].heading
+    assert rows[1].text == "Huila,1800,7.85" and "price" in rows[1].columns
     (question,) = split_task("What is the price of Huila beans?")
     assert "7.85" in Evidence(_seen(table, title="beans.csv")).support(question).quotes[0].sentence.text
 

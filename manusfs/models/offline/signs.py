@@ -1,0 +1,72 @@
+"""What an answer looks like: signs of a date, a number, a name, a reason; and of text that answers nothing."""
+
+from __future__ import annotations
+
+import re
+
+from manusfs.models.offline.questions import Wants
+
+__all__ = ["RELATIVE", "SIGNS", "fits", "worth"]
+
+_NUMBER = (
+    r"\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|thousand|million|billion)\b|"
+    "[一二三四五六七八九十百千万亿两〇零]{2,}|[一二三四五六七八九十百千万亿两][个条名人年座台家倍]"
+)
+_MONTH = (
+    r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|"
+    r"dec(?:ember)?"
+)
+RELATIVE = (
+    r"\b(?:yesterday|today|tonight|tomorrow|recently|"
+    r"(?:last|next|this|past) (?:night|week(?:end)?|month|year|summer|winter|spring|fall|autumn|"
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)(?:day)?)|"
+    r"(?:an?|one|two|three|four|five|six|seven|\d+|few|couple of) (?:days?|weeks?|months?|years?) ago)\b|"
+    r"昨天|今天|明天|前天|去年|今年|明年|上周|本周|下周|上个?月|下个?月|昨日|今日|明日"
+)
+"""A date that counts from the day when it was said."""
+SIGNS: dict[Wants, re.Pattern[str]] = {
+    "number": re.compile(_NUMBER, re.IGNORECASE),
+    "when": re.compile(
+        rf"\b1\d{{3}}\b|\b20\d\d\b|\b(?:{_MONTH})\b|\b\d{{1,2}}[./]\d{{1,2}}\b|\bcentury\b|\d+年|\d+月|世纪|{RELATIVE}",
+        re.IGNORECASE,
+    ),
+    "who": re.compile(
+        r"\b[A-Z][\w'’.-]+(?:\s+(?:of|the|de|van|von|and|&)?\s*[A-Z][\w'’.-]+)+|[\u3400-\u9fff]{2,4}(?:说|先生|女士|公司|集团)"
+    ),
+    "where": re.compile(
+        r"\b(?:in|at|near|from|of|to|between|across|off)\s+(?:the\s+)?[A-Z]|位于|在[\u3400-\u9fff]{2,}|[省市县区国]"
+    ),
+    "why": re.compile(
+        r"\b(?:because|due to|since|in order to|so that|as a result|caused|therefore|owing|reason|allows?|prevents?)\b"
+        r"|因为|由于|因此|为了|所以|原因",
+        re.IGNORECASE,
+    ),
+    "how": re.compile(
+        r"\b(?:by|using|through|via|with|first|then|step|method|process)\b|通过|利用|采用|首先", re.IGNORECASE
+    ),
+    "definition": re.compile(
+        r"\b(?:is|are|was|were|means|refers to|called|known as|defined)\b|是指|是|称为|即", re.IGNORECASE
+    ),
+}
+_NOISE = re.compile(
+    r"\b(?:cookies?|subscribe|sign (?:in|up)|log ?in|newsletter|all rights reserved|privacy policy|"
+    r"terms of (?:use|service)|javascript|advertisement|share (?:on|this)|click here|read more)\b|©",
+    re.IGNORECASE,
+)
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+
+
+def fits(text: str, wants: Wants) -> bool:
+    """Return True if `text` holds the kind of thing that is asked for; always for a question that asks for no kind."""
+    sign = SIGNS.get(wants)
+    return sign is None or sign.search(text) is not None
+
+
+def worth(text: str, chars: int) -> float:
+    """Return what a sentence of `chars` characters counts as an answer, 0 to 1: little for menus and notices."""
+    value = 0.7 if chars < 25 else 0.9 if chars > 400 else 1.0
+    if _NOISE.search(text) or text.endswith(("?", "？")) or text.count("](") > 2:
+        value *= 0.5
+    if len(_LINK.sub("", text).strip(" *|-•")) < 0.3 * len(_LINK.sub(r"\1", text)):
+        value *= 0.3  # an entry of a menu
+    return value
