@@ -103,7 +103,7 @@ class Settings:
     write_skills: bool = False
     """Let the model write under skills/."""
     shell: bool = False
-    """Let the model run commands, in a sandbox where bubblewrap is installed, else with your rights; see security.md."""
+    """Let the model run commands: in a sandbox where bubblewrap is installed, else with your rights."""
     shell_seconds: int = 60
     """Most seconds, and most of CPU, of one command."""
     shell_output_bytes: int = 1_000_000
