@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ from manusfs.records import ObsRef, Source, Span, escape, parse_ref
 __all__ = ["Known", "Ledger", "Sightings", "merged", "observed"]
 
 _TITLE_CHARS = 40
+_VALUE_CHARS = 24
 _WHERE_CHARS = 40
 _SPANS = 3
 _PLACES = 6
@@ -26,7 +28,7 @@ _INTRO = (
 )
 _SOURCES = "sources and files:"
 _ID = re.compile(r"[0-9a-f]{12,64}(?= )")
-_WROTE = re.compile(r"msg:\S+ wrote ")
+_WROTE = re.compile(r"(?:msg:\S+|:\d+) wrote ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,13 @@ class Known:
             return self.source.partition(" ")[2]
         return re.sub(r"#[0-9a-f]{12}\Z", "", self.source.partition(":")[2])
 
+    @property
+    def label(self) -> str:
+        """What a ledger calls it, unescaped: its title; of a tool's result the values that the call had."""
+        if self.kind == "tool":
+            return _values(self.name)
+        return self.title or self.name
+
     def origin(self, limit: int = 200) -> str:
         """Return the attributes that say where it is from, with a leading blank; "" when nothing is known."""
         if self.kind == "web":
@@ -82,8 +91,12 @@ class Sightings:
 
     def see(self, data: Mapping[str, Any]) -> None:
         """Take in an observation event."""
-        if data.get("id"):
-            self.known[data["id"]] = Known.of(data)
+        if not data.get("id"):
+            return
+        self.known[data["id"]] = known = Known.of(data)
+        whole = "sent" not in data and (data.get("part") or {}).get("form") == "whole"
+        if whole and known.size is not None:
+            self.spans[known.id] = merged((*self.spans.get(known.id, ()), Span(0, known.size)))
 
     def read(self, refs: Iterable[str]) -> None:
         """Take in the refs of what a call showed."""
@@ -94,10 +107,12 @@ class Sightings:
     def line(self, id: str) -> str:
         """Return the ledger line of an observation."""
         known = self.known.get(id) or Known(id)
-        title = escape.field(known.title or known.name, _TITLE_CHARS)
+        title = escape.field(known.label, _TITLE_CHARS)
         spans = self.spans.get(id, ())
         read = " ".join(map(str, spans[:_SPANS])) + (" …" if len(spans) > _SPANS else "")
         state = f"read {read}" if spans else "not read"
+        if known.size is not None and any(span.holds(Span(0, known.size)) for span in spans):
+            state = "read"
         size = "" if known.size is None else f" {_short(known.size)}"
         return f'{id} {escape.field(known.where, _WHERE_CHARS)} "{title}"{size} {state}'
 
@@ -201,6 +216,23 @@ class Ledger:
             return plain
         said = 1 + data["said"]
         return replace(plain, said=lines[1:said], lines=lines[said + 1 :], by=data["by"], after=data["after"])
+
+
+def _values(arguments: str) -> str:
+    """Return the values of a call's arguments, without the names and signs round them."""
+    try:
+        return " ".join(_leaves(json.loads(arguments)))
+    except ValueError:
+        return arguments
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(inner)
+    else:
+        text = " ".join(str(value).split())
+        yield text if len(text) <= _VALUE_CHARS else text[: _VALUE_CHARS - 1] + "…"
 
 
 def observed(refs: Iterable[str]) -> list[ObsRef]:

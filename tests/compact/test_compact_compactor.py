@@ -74,18 +74,18 @@ def test_a_ledger_has_a_line_for_each_observation_with_what_was_read_of_it() -> 
     run.add(log.says(text("Now I write."), call("c", "write")))
     run.add(log.shows("c", TextPart("wrote"), wrote=["notes/a.md"]))
     run.add(log.says(call("d", "bash")))
-    run.add(log.saw("d", hex_id(2), kind="tool", source='bash {"cmd":"ls"}', url="", title="", size=999))
+    run.add(log.saw("d", hex_id(2), kind="tool", source='bash {"cmd":"ls -l","in":["a"]}', url="", title="", size=999))
     run.add(log.says(call("e")), log.shows("e", TextPart("what the model has not seen yet")))
     run.record(performed(run.window, run.policy, Budget(1_000_000, 0), run.reader))
     said, newest = opening(run).split("</user_message>\n")[1].split("\n<turn ")
     assert "what the model has not seen yet" in newest
     assert said == (
         '<ledger refs="2" bytes="50999" from="msg:20261130-ab12:3-9">\n'
-        "msg:20261130-ab12:3.0 I start with the first page. It is long.\n"
+        ":3 I start with the first page. It is long.\n"
         f'{hex_id(1)} example.org "Tides &amp; moons &lt;b&gt;{"x" * 22}…" 50k read 0-2000\n'
-        "msg:20261130-ab12:6.0 Now I write.\n"
-        "msg:20261130-ab12:7 wrote notes/a.md\n"
-        f'{hex_id(2)} bash "{{&quot;cmd&quot;:&quot;ls&quot;}}" 999b not read\n'
+        ":6 Now I write.\n"
+        ":7 wrote notes/a.md\n"
+        f'{hex_id(2)} bash "ls -l a" 999b not read\n'
         "</ledger>"
     )
     for line in said.splitlines()[2:6:3]:
