@@ -33,6 +33,7 @@ TOOLS = Registry(
             ("todo", "todo", "todo"),
             ("context_status", "context_status", "context_status"),
             ("skill", "skill", "skill"),
+            ("shell", "shell", "shell"),
         )
     ),
 )
@@ -108,5 +109,5 @@ class ToolBox:
 def _usable(settings: Settings, skilled: bool) -> tuple[str, ...]:
     """Return the tools that can work (OC-29): what can't is not offered."""
     searches = settings.search_provider not in ("", "none")
-    of_use = {"web_search": searches, "skill": skilled}
+    of_use = {"web_search": searches, "skill": skilled, "shell": settings.shell}
     return tuple(name for name in TOOLS.names() if of_use.get(name, True))
