@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ __all__ = ["Caps", "first_opening", "frame_sections", "later_opening"]
 _START_HEAD = 0.75
 _PLAN_CHARS = 4_000
 _MENTION_CHARS = 120
+_NEWEST = 10
 _OPEN, _CLOSE = "<user_message>", "</user_message>"
 _WRAPPED = re.compile(r"<user_message[^>\n]*>\n(.*)\n</user_message>", re.DOTALL)
 
@@ -28,6 +29,8 @@ class Caps:
 
     message_chars: int = 2_000
     """Most of one message; of a longer one its head stands with its ref."""
+    older_chars: int = 2_000
+    """The same for all but the task and the newest ten."""
     tokens: int = 20_000
     """All of them together, 10 % of the window; the task first, then newest first."""
     mentions: int = 50
@@ -136,18 +139,22 @@ def _user_texts(window: Window, caps: Caps) -> list[str]:
     items = window.user_items
     room = caps.tokens
     texts: dict[int, str] = {}
-    mentioned = 0
+    heads: dict[int, str] = {}
     for place in ([0] if items else []) + list(range(len(items) - 1, 0, -1)):
-        whole = _whole(window, items[place], caps.message_chars)
+        newest = place == 0 or len(items) - place <= _NEWEST
+        whole = _whole(window, items[place], caps.message_chars if newest else caps.older_chars)
         cost = estimate(whole)
         if cost <= room:
             texts[place] = whole
             room -= cost
-        elif mentioned < caps.mentions:
-            texts[place] = _mention(window, items[place])
-            mentioned += 1
+        elif len(heads) < caps.mentions:
+            heads[place] = f":{items[place].seq} {one_line(_wording(window, items[place]), _MENTION_CHARS)}"
+    left = [item for place, item in enumerate(items) if place not in texts and place not in heads]
+    for places in _stretches(sorted(heads)):
+        ref = MsgRef(window.session, items[places[0]].seq, last_seq=items[places[-1]].seq)
+        lines = "\n".join(heads[place] for place in places)
+        texts[places[0]] = f'<user_message ref="{ref}" heads="{len(places)}">\n{lines}\n</user_message>'
     shown = [texts[place] for place in sorted(texts)]
-    left = [items[place] for place in range(len(items)) if place not in texts]
     if left:
         ref = MsgRef(window.session, left[0].seq, last_seq=left[-1].seq)
         shown.insert(1, f'<user_message ref="{ref}" messages="{len(left)}"/>')
@@ -164,9 +171,16 @@ def _whole(window: Window, item: Item, limit: int) -> str:
     return f'<user_message ref="{ref}">\n{text}\n</user_message>'
 
 
-def _mention(window: Window, item: Item) -> str:
-    text = one_line(_wording(window, item), _MENTION_CHARS)
-    return f'<user_message ref="{MsgRef(window.session, item.seq, item.block)}" head="1">\n{text}\n</user_message>'
+def _stretches(places: Sequence[int]) -> Iterator[list[int]]:
+    """Yield `places` in stretches of neighbours: one frame costs as much as the words of a message."""
+    stretch: list[int] = []
+    for place in places:
+        if stretch and place != stretch[-1] + 1:
+            yield stretch
+            stretch = []
+        stretch.append(place)
+    if stretch:
+        yield stretch
 
 
 def _about(window: Window, item: Item) -> bool:

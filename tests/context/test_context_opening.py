@@ -95,7 +95,25 @@ def test_long_and_many_user_messages_keep_head_and_ref() -> None:
     assert texts[0].startswith('<user_message ref="msg:20261130-ab12:2.2">\nThe task.') and "[CUT: 2000 of" in texts[0]
     assert texts[1].startswith('<user_message ref="msg:20261130-ab12:4-') and 'messages="' in texts[1]
     assert "Message 99. " + "words " * 99 in texts[-1]
-    assert sum(map(estimate, texts)) < 3_000 + 20 * 120 + 200
+    assert sum(map(estimate, texts)) < 3_000 + 20 * 45 + 200
+    (heads,) = [text for text in texts if 'heads="20"' in text]
+    first = heads.splitlines()[1]
+    number = int(first[1:].split()[0])
+    assert first.startswith(f":{number} Message ") and f'ref="msg:20261130-ab12:{number}-' in heads, (
+        "its line in the log"
+    )
+
+
+def test_older_user_messages_may_be_cut_sooner_than_the_task_and_the_newest() -> None:
+    log = begun("The task. " + "more " * 100)
+    for n in range(30):
+        log.says(text("ok"), stop="end_turn")
+        log.user(f"Message {n}. " + "words " * 100 + "end.")
+    sections = [section.part for section in later_opening(fold(log.events), Caps(older_chars=100))]
+    said = [part.text for part in sections if isinstance(part, TextPart) and "<user_message" in part.text]
+    assert len(said) == 31 and "more </user_message>" in said[0].replace("\n", "")
+    assert all("[CUT: 100 of 6" in text for text in said[1:21])
+    assert all("end.\n</user_message>" in text for text in said[21:])
 
 
 def test_a_file_just_written_is_carried_by_head_and_ref() -> None:
