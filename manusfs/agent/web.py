@@ -48,6 +48,7 @@ def web_search(settings: Settings, keys: Mapping[str, str]) -> WebSearch | None:
         key=keys.get(name, ""),
         base_url=settings.searxng_url if name == "searxng" else "",
         keyless=settings.tavily_keyless,
+        own_network=settings.ddgs_own_network,
         fetch=FetchOptions(user_agent=settings.user_agent, retries=settings.fetch_retries),
     )
     return WebSearch(load(name, options))

@@ -196,11 +196,13 @@ def _search(settings: Settings, keys: Keys) -> _Finding:
         "searxng": bool(settings.searxng_url),
         "brave": bool(keys.brave),
         "tavily": bool(keys.tavily) or settings.tavily_keyless,
+        "ddgs": settings.ddgs_own_network,
     }
     ready = needs.get(name, True)
     hints = {
         "searxng": "set searxng_url",
         "brave": "set BRAVE_API_KEY",
         "tavily": "set TAVILY_API_KEY or tavily_keyless",
+        "ddgs": "set ddgs_own_network: it dials by itself, past the guard on addresses",
     }
     return _Finding("web search", ready, name, "" if ready else hints.get(name, ""))

@@ -275,7 +275,10 @@ def test_ddgs_gives_hits_and_failures_like_the_others(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "ddgs", package)
     monkeypatch.setitem(sys.modules, "ddgs.exceptions", exceptions)
     monkeypatch.delitem(sys.modules, "manusfs.fetch.providers.ddgs", raising=False)
-    one = load("ddgs", ProviderOptions())
+    with pytest.raises(ConfigError, match="guard on addresses") as refused:
+        load("ddgs", ProviderOptions())
+    assert "ddgs_own_network" in refused.value.hint
+    one = load("ddgs", ProviderOptions(own_network=True))
     answer = one.search("q")
     assert answer.hits[0].url == "https://example.org/" and json.loads(answer.raw)[0]["body"] == "B"
     with pytest.raises(Unavailable, match="web search by ddgs failed"):

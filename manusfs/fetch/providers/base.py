@@ -50,6 +50,8 @@ class ProviderOptions:
     """Where the provider is; empty: its own address. A host given here is allowed for this provider, public or not."""
     keyless: bool = False
     """Tavily only: search without a key."""
+    own_network: bool = False
+    """ddgs only: let it dial by itself, past our guard on addresses."""
     fetch: FetchOptions = field(default_factory=FetchOptions)
     """Limits, retries and User-Agent."""
 

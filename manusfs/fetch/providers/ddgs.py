@@ -7,6 +7,7 @@ from typing import Any
 from ddgs import DDGS
 from ddgs.exceptions import DDGSException
 
+from manusfs.errors import ConfigError
 from manusfs.fetch.providers.base import ProviderOptions, SearchAnswer, checked_query, failed, hits_of
 from manusfs.records import canonical
 
@@ -16,11 +17,22 @@ _FIELDS = {"url": "href", "title": "title", "snippet": "body"}
 
 
 class Ddgs:
-    """Searches with `ddgs`. Its requests do not pass our guarded network: it goes to the engines that it knows."""
+    """Searches with `ddgs`. Its requests do not pass our guarded network: it is off unless the user says otherwise."""
 
     name = "ddgs"
 
     def __init__(self, options: ProviderOptions) -> None:
+        """Take `options`.
+
+        Raises:
+            ConfigError: it may not use its own network client.
+        """
+        if not options.own_network:
+            raise ConfigError(
+                "the web search ddgs dials with a client of its own, which our guard on addresses does not see and "
+                "which may use a proxy of the environment",
+                hint="use searxng, brave or tavily, or set `ddgs_own_network = true` in your own configuration",
+            )
         self._timeout_s = max(1, int(min(options.fetch.timeout_s, 20)))
 
     def search(self, query: str, count: int = 10) -> SearchAnswer:
