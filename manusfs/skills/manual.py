@@ -77,4 +77,4 @@ def _beside(skill: Skill, files: list[str]) -> str:
     if not files:
         return ""
     shown = ", ".join(files[:_MOST_FILES]) + (f" and {len(files) - _MOST_FILES} more" if files[_MOST_FILES:] else "")
-    return f'Files of this skill, read(ref="{folder_address(skill)}/PATH"): {shown}'
+    return f'Files of this skill, each read with read(ref="{folder_address(skill)}/PATH"): {shown}'

@@ -74,7 +74,7 @@ class Place:
         try:
             with os.scandir(root) as listing:
                 for item in listing:
-                    if not item.name.startswith(".") and (item.is_dir() or item.is_symlink()):
+                    if not item.name.startswith(".") and (item.is_symlink() or item.is_dir()):
                         found.append(item.name)
         except OSError as error:
             raise opening_error(error, self.location(())) from error

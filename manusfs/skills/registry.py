@@ -125,7 +125,8 @@ class Skills:
         named = [entry for entry in self.entries if entry.skill.name == name]
         if named:
             return next((entry for entry in named if entry.state not in ("not approved", "shadowed")), named[0])
-        near = difflib.get_close_matches(name, [entry.skill.name for entry in self.entries if entry.usable], n=1)
+        names = [entry.skill.name for entry in self.entries if entry.usable]
+        near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
         hint = f"did you mean {near[0]!r}?" if near else "`manusfs skills list --all` shows all there are"
         raise NotFound(f"there is no skill called {escape.field(name, 80)!r}", hint=hint)
 

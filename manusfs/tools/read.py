@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from manusfs.errors import NotFound, ToolError
-from manusfs.records import ImagePart, ObsRef, Part, Ref, Shown, TextPart, escape
+from manusfs.records import Fetched, ImagePart, ObsRef, Part, Ref, Shown, TextPart, escape
 from manusfs.records.tokens import estimate
 from manusfs.tools.env import ToolEnv
 from manusfs.tools.schema import tool
+from manusfs.tools.skill import ADDRESS, beside
 
 if TYPE_CHECKING:
     from manusfs.memory import Reading
@@ -33,7 +34,7 @@ def read(
     lines: str | None = None,
     page: int | None = None,
     raw: bool = False,
-) -> Shown:
+) -> Fetched | Shown:
     """Read stored text: an observation, a part of one, a note, a report, or an earlier block of a session.
 
     One call shows at most about 16,000 characters or 2,000 lines (less in a small context); a stub says beforehand how
@@ -57,6 +58,8 @@ def read(
         raise ToolError("`offset`, `lines` and `page` exclude each other", hint="give only one of them")
     if (offset is not None and offset < 0) or (limit is not None and limit < 1):
         raise ToolError("`offset` counts from 0 and `limit` from 1", hint='begin with read(ref="…")')
+    if ref.strip().startswith(ADDRESS):
+        return beside(env, ref.strip())
     chars, found = _most(env), _found(env, ref)
     while True:
         made = env.workspace.resolver.read(
@@ -69,7 +72,7 @@ def read(
         if (fewer := _fewer(made.data, env.settings.read_bytes, env.settings.read_lines)) is not None:
             limit = fewer
             continue
-        part, text = env.workspace.resolver.show(made)
+        part, text = env.workspace.resolver.show(made, cite=env.settings.search_results)
         tokens, left = estimate(text), max(0, env.window_left() - _FRAME_TOKENS)
         if env.settings.read_tokens:
             left = min(left, env.settings.read_tokens)
