@@ -30,7 +30,8 @@ class Prepared:
     observation: tuple[Any, ...]
     chunks: tuple[Any, ...]
     title: str
-    bodies: list[tuple[str, str]]
+    heads: list[tuple[int, str]]
+    bodies: list[str]
 
 
 def prepare(source: Source, raw: bytes, number: int) -> Prepared:
@@ -48,9 +49,10 @@ def prepare(source: Source, raw: bytes, number: int) -> Prepared:
         {**bodies, "meta.json": encode_meta(meta)},
         line,
         (*row, checksum(row)),
-        (len(text.lengths), text.owner, text.view, 0, lengths, 0),
+        (len(text.lengths), text.owner, text.view, 0, lengths, text.marks, 0),
         text.title,
-        [(body or "", head) for head, body in zip(text.heads, text.bodies, strict=True)],
+        [(at, head) for at, head in enumerate(text.heads) if head != (text.heads[at - 1] if at else "")],
+        [body or "" for body in text.bodies],
     )
 
 
@@ -107,10 +109,12 @@ class Bare:
         for one in self._queue:
             marks = ",".join("?" * len(one.observation))
             self._index.execute(f"INSERT OR REPLACE INTO observations VALUES ({marks})", one.observation)
-            self._index.execute("INSERT OR REPLACE INTO chunks VALUES (?,?,?,?,?,?,?)", (self._first, *one.chunks))
+            self._index.execute("INSERT OR REPLACE INTO chunks VALUES (?,?,?,?,?,?,?,?)", (self._first, *one.chunks))
             self._index.execute("INSERT INTO titles_fts(rowid, title) VALUES (?, ?)", (self._first, one.title))
-            rows = [(self._first + at, body, head) for at, (body, head) in enumerate(one.bodies)]
-            self._index.executemany("INSERT INTO chunks_fts(rowid, body, head) VALUES (?, ?, ?)", rows)
+            heads = [(self._first + at, head) for at, head in one.heads]
+            self._index.executemany("INSERT INTO heads_fts(rowid, head) VALUES (?, ?)", heads)
+            rows = [(self._first + at, body) for at, body in enumerate(one.bodies)]
+            self._index.executemany("INSERT INTO chunks_fts(rowid, body) VALUES (?, ?)", rows)
             self._first += len(rows) + 3
         self._index.execute("COMMIT")
         self._queue.clear()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from manusfs.store.index import Index
     from manusfs.store.index_rows import (
+        ASKS,
         MessageRow,
         NoteRow,
         ObservationRow,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from manusfs.store.observations_files import Draft
 
 __all__ = [
+    "ASKS",
     "Committed",
     "Draft",
     "Index",

@@ -1,4 +1,4 @@
-"""What search asks of the index: matches in the full text, and where a chunk stands."""
+"""What search asks of the index: which chunks hold a term, the sections and texts named by it, where a chunk stands."""
 
 from __future__ import annotations
 
@@ -8,32 +8,43 @@ from manusfs.store.index import Index
 from manusfs.store.index_rows import Segment
 from manusfs.store.index_write import read_segment
 
-__all__ = ["matches", "ranges", "segments", "titles"]
+__all__ = ["ends", "matches", "ranges", "sections", "segments", "titles"]
 
 _NO_END = 1 << 62
 
 
-def matches(
-    index: Index, expression: str, limit: int, *, low: int = 0, high: int = _NO_END, head_weight: float = 0.5
-) -> list[tuple[int, float]]:
-    """Return up to `limit` chunks (number, score; best first) that match the FTS5 `expression`, between two numbers."""
+def matches(index: Index, expression: str, limit: int, *, low: int = 0, high: int = _NO_END) -> list[int]:
+    """Return the numbers of the newest `limit` chunks that match the FTS5 `expression`, between two numbers.
+
+    They come as the posting list has them and are not ranked: a list of n costs a third of what bm25 takes for it.
+    """
     where = "" if (low, high) == (0, _NO_END) else "AND rowid BETWEEN ? AND ?"
     rows = index.select(
-        f"SELECT rowid, -bm25(chunks_fts, 1.0, {head_weight:.3f}) AS score FROM chunks_fts"  # noqa: S608 - numbers only
-        f" WHERE chunks_fts MATCH ? {where} ORDER BY score DESC, rowid DESC LIMIT ?",
+        f"SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? {where} ORDER BY rowid DESC LIMIT ?",  # noqa: S608
         (expression, *((low, high) if where else ()), limit),
     )
-    return [(number, score) for number, score in rows]
+    return [number for (number,) in rows]
 
 
-def titles(index: Index, expression: str, limit: int) -> list[tuple[int, float]]:
-    """Return the first chunk of each text whose title matches, with a score; best first."""
+def titles(index: Index, expression: str, limit: int) -> list[tuple[int, int]]:
+    """Return, for the newest `limit` texts whose title matches, the first chunk and the number after the last one."""
+    owner = "SELECT owner FROM chunks WHERE first = titles_fts.rowid"
+    last = f"(SELECT max(first + count) FROM chunks WHERE owner = ({owner}))"  # noqa: S608 - our own names
+    return _named(index, "titles_fts", last, expression, limit)
+
+
+def sections(index: Index, expression: str, limit: int) -> list[tuple[int, int]]:
+    """Return, for the newest `limit` sections whose heading matches, the first chunk and the number after the last."""
+    last = "(SELECT min(id) FROM heads_fts_docsize WHERE id > heads_fts.rowid)"
+    return _named(index, "heads_fts", last, expression, limit)
+
+
+def ends(index: Index) -> tuple[int, int]:
+    """Return the least and the greatest chunk number that is in use; (1, 0) when there is none."""
     rows = index.select(
-        "SELECT rowid, -bm25(titles_fts) AS score FROM titles_fts WHERE titles_fts MATCH ?"
-        " ORDER BY score DESC, rowid DESC LIMIT ?",
-        (expression, limit),
+        "SELECT (SELECT min(first) FROM chunks), first + count - 1 FROM chunks ORDER BY first DESC LIMIT 1"
     )
-    return [(number, score) for number, score in rows]
+    return (rows[0][0], rows[0][1]) if rows else (1, 0)
 
 
 def segments(index: Index, numbers: Iterable[int]) -> dict[int, Segment]:
@@ -56,3 +67,11 @@ def ranges(index: Index, owner: str, view: str | None = None) -> list[Segment]:
     rows = index.select("SELECT * FROM chunks WHERE owner = ? ORDER BY first", (owner,))
     read = [read_segment(row) for row in rows]
     return [segment for segment in read if segment is not None and view in (None, segment.view)]
+
+
+def _named(index: Index, table: str, last: str, expression: str, limit: int) -> list[tuple[int, int]]:
+    rows = index.select(
+        f"SELECT rowid, {last} FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT ?",  # noqa: S608 - our own
+        (expression, limit),
+    )
+    return [(first, end) for first, end in rows if end is not None]

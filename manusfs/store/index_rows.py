@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from manusfs.records import Meta
 
 __all__ = [
+    "ASKS",
     "Forget",
     "MessageRow",
     "NoteRow",
@@ -140,7 +141,8 @@ class Text(NamedTuple):
     """One text on its way into the full-text table: where it stands, and its chunks.
 
     `lengths` are the bytes of each chunk, in order and without gaps from `start` on; `bodies` are what is searched for
-    each of them (None: not searched, as a passage that another view already has), `heads` the section each stands in.
+    each of them (None: not searched, as a passage that another view already has), `heads` the section each stands in,
+    `marks` what is known of each beside its words, as bits (`ASKS`).
     """
 
     owner: str
@@ -151,6 +153,8 @@ class Text(NamedTuple):
     heads: Sequence[str]
     title: str = ""
     start: int = 0
+    marks: bytes = b""
+    """One byte a chunk; empty where nothing is marked."""
 
 
 class Segment(NamedTuple):
@@ -162,7 +166,11 @@ class Segment(NamedTuple):
     view: str
     start: int
     lengths: tuple[int, ...]
+    marks: bytes = b""
 
+
+ASKS = 1
+"""Mark of a chunk that ends with a question."""
 
 _Row = TypeVar("_Row", ObservationRow, NoteRow, SessionRow, MessageRow, RefRow)
 

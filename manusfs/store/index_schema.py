@@ -13,7 +13,7 @@ __all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "migrate"]
 APPLICATION_ID = 0x6D66_7301
 """Stands in the header of every index of ours ("mfs", 1): a file without it is another program's."""
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Stands in `user_version`; raised when tables or the folding of texts change: the index is then made anew."""
 
 _TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
@@ -50,12 +50,15 @@ def m001_tables(db: Database) -> None:
     db.table("counters").create({"name": text, "value": whole, "crc": whole}, pk="name")
     # One row holds many consecutive chunks, so that offsets cost 2 bytes a chunk and not a row each.
     chunk = {"first": whole, "count": whole, "owner": text, "view": text, "start": whole, "lengths": bytes}
+    chunk |= {"marks": bytes}
     db.table("chunks").create(chunk | {"crc": whole}, pk="first")
     db.table("chunks").create_index(["owner"])
 
 
 def m002_full_text(db: Database) -> None:
     """The full-text tables; contentless, because the tree has the text."""
-    # The body stands first: FTS5 writes two bytes more for each word of any column but the first.
-    db.execute(f'CREATE VIRTUAL TABLE chunks_fts USING fts5(body, head, content="", tokenize="{_TOKENIZER}")')
-    db.execute(f'CREATE VIRTUAL TABLE titles_fts USING fts5(title, content="", tokenize="{_TOKENIZER}")')
+    # No sizes of columns: chunks are of one size by design, and bm25 over all matches is what search does without.
+    db.execute(f'CREATE VIRTUAL TABLE chunks_fts USING fts5(body, content="", columnsize=0, tokenize="{_TOKENIZER}")')
+    # A heading once for its section and not with each of its chunks; the sizes tell where the next section begins.
+    db.execute(f'CREATE VIRTUAL TABLE heads_fts USING fts5(head, content="", tokenize="{_TOKENIZER}")')
+    db.execute(f'CREATE VIRTUAL TABLE titles_fts USING fts5(title, content="", columnsize=0, tokenize="{_TOKENIZER}")')

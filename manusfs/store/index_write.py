@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -39,7 +39,8 @@ _TABLES = {
 def write(connection: sqlite3.Connection, rows: Iterable[tuple[Any, tuple[Text, ...]]]) -> None:
     """Write rows and their texts; a text whose chunks are there already is left as it is, but a note's is replaced."""
     by_table: dict[type, dict[Any, tuple[Any, ...]]] = {}
-    bodies: list[tuple[int, str, str]] = []
+    bodies: list[tuple[int, str]] = []
+    heads: list[tuple[int, str]] = []
     first = start = _last_chunk(connection) + 1
     for row, texts in rows:
         if isinstance(row, Forget | NoteRow):
@@ -57,9 +58,11 @@ def write(connection: sqlite3.Connection, rows: Iterable[tuple[Any, tuple[Text, 
         for text in texts:
             if text.lengths and not _has(connection, text):
                 first = _write_text(connection, text, first, bodies)
+                heads += _sections(text, first - _GAP - len(text.lengths))
     for kind, found in by_table.items():
         _replace(connection, _TABLES[kind], found.values())
-    connection.executemany("INSERT INTO chunks_fts(rowid, body, head) VALUES (?, ?, ?)", bodies)
+    connection.executemany("INSERT INTO chunks_fts(rowid, body) VALUES (?, ?)", bodies)
+    connection.executemany("INSERT INTO heads_fts(rowid, head) VALUES (?, ?)", heads)
     if first != start:
         raise_to(connection, "chunk", first - 1)
 
@@ -95,10 +98,10 @@ def _count(connection: sqlite3.Connection, name: str, value: int) -> None:
 def read_segment(values: Sequence[Any]) -> Segment | None:
     """Return the segment that a row of `chunks` tells, or None when it fails its check."""
     *row, crc = values
-    first, count, owner, view, start, lengths = row
+    first, count, owner, view, start, lengths, marks = row
     if checksum(row) != crc or len(lengths) != 2 * count:
         return None
-    return Segment(first, count, owner, view, start, struct.unpack(f"<{count}H", lengths))
+    return Segment(first, count, owner, view, start, struct.unpack(f"<{count}H", lengths), marks)
 
 
 def _last_chunk(connection: sqlite3.Connection) -> int:
@@ -137,23 +140,31 @@ def _has(connection: sqlite3.Connection, text: Text) -> bool:
     return connection.execute(sql, (text.owner, text.view, text.start)).fetchone() is not None
 
 
-def _write_text(connection: sqlite3.Connection, text: Text, first: int, bodies: list[tuple[int, str, str]]) -> int:
+def _write_text(connection: sqlite3.Connection, text: Text, first: int, bodies: list[tuple[int, str]]) -> int:
     """Add `text` with chunk numbers from `first` on; return the first number for the next text."""
     if text.title:
         connection.execute("INSERT INTO titles_fts(rowid, title) VALUES (?, ?)", (first, text.title))
-    bodies.extend(
-        (first + at, body, head)
-        for at, (head, body) in enumerate(zip(text.heads, text.bodies, strict=True))
-        if body is not None
-    )
+    bodies.extend((first + at, body) for at, body in enumerate(text.bodies) if body is not None)
     segments, start = [], text.start
     for at in range(0, len(text.lengths), _SEGMENT_CHUNKS):
         lengths = text.lengths[at : at + _SEGMENT_CHUNKS]
         blob = struct.pack(f"<{len(lengths)}H", *lengths)
-        segments.append((first + at, len(lengths), text.owner, text.view, start, blob))
+        marks = text.marks[at : at + _SEGMENT_CHUNKS]
+        segments.append((first + at, len(lengths), text.owner, text.view, start, blob, marks))
         start += sum(lengths)
     _replace(connection, "chunks", segments)
     return first + len(text.lengths) + _GAP
+
+
+def _sections(text: Text, first: int) -> Iterator[tuple[int, str]]:
+    """Yield the first chunk and the heading of each section, and where the last one ends."""
+    last = ""
+    for at, head in enumerate(text.heads):
+        if head != last:
+            yield first + at, head
+            last = head
+    if last:
+        yield first + len(text.heads), ""
 
 
 def _replace(connection: sqlite3.Connection, table: str, rows: Iterable[tuple[Any, ...]]) -> None:

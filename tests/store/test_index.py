@@ -50,7 +50,7 @@ def path(folder: Folder) -> Path:
 def test_what_is_queued_is_found_by_the_next_query(index: Index) -> None:
     index.add_observation(meta(), 1, [text("obs:3f9c21ab77de", "the bridge", "was opened")])
     assert index.locate("3f9c21ab77de") == meta().folder
-    assert [number for number, _ in index_find.matches(index, '"opening"', 9)] == [2]
+    assert index_find.matches(index, '"opening"', 9) == [2]
 
 
 def test_an_unknown_id_is_located_nowhere_and_makes_no_file(folder: Folder, index: Index) -> None:
@@ -151,19 +151,19 @@ def test_a_changed_note_is_found_by_its_new_words_only(index: Index) -> None:
     index.flush()
     index.add_note(NoteRow("notes/a.md", 2, 5, "y"), [text("notes/a.md", "new words")])
     found = index_find.matches(index, '"words"', 9)
-    places = index_find.segments(index, [number for number, _ in found])
+    places = index_find.segments(index, found)
     assert len(places) == 1
-    assert not index_find.segments(index, [number for number, _ in index_find.matches(index, '"old"', 9)])
+    assert not index_find.segments(index, index_find.matches(index, '"old"', 9))
     index.forget_note("notes/a.md")
     assert index.notes() == {}
-    assert not index_find.segments(index, [number for number, _ in found])
+    assert not index_find.segments(index, found)
 
 
 def test_chunks_of_two_texts_are_never_neighbours(index: Index) -> None:
     index.add_message(MessageRow("msg:s:1.0", "s", 1, "user", ""), [text("msg:s:1.0", "one", "two")])
     index.add_message(MessageRow("msg:s:2.0", "s", 2, "user", ""), [text("msg:s:2.0", "three")])
     (first,), (second,) = (index_find.matches(index, f'"{word}"', 1) for word in ("two", "three"))
-    assert second[0] - first[0] > 2
+    assert second - first > 2
 
 
 def test_the_segments_of_a_long_text_add_up(index: Index) -> None:
@@ -174,7 +174,7 @@ def test_the_segments_of_a_long_text_add_up(index: Index) -> None:
     assert [segment.start for segment in segments[1:]] == [
         sum(len(body) for body in bodies[:at]) for at in (1_024, 2_048)
     ]
-    (number, _), *_ = index_find.matches(index, '"word2400"', 1)
+    (number,) = index_find.matches(index, '"word2400"', 1)
     segment = index_find.segments(index, [number])[number]
     assert segment.start + sum(segment.lengths[: number - segment.first]) == sum(len(body) for body in bodies[:2_400])
 

@@ -116,7 +116,7 @@ def test_a_flipped_bit_never_gives_a_wrong_row(folder: Folder, sound: bytes) -> 
             assert (row.url, row.title, row.path, row.sha256) == (meta.source.url, meta.title, meta.folder, "1" * 64)
         for number in (3, 150):
             assert index.latest(f"https://example.org/page/{number}") in (None, f"{number:012x}")
-        for number, _ in index_find.matches(index, '"number7"', 5):
+        for number in index_find.matches(index, '"number7"', 5):
             for segment in index_find.segments(index, [number]).values():
                 assert segment.owner.startswith("obs:")
         index.close()

@@ -69,7 +69,7 @@ def _find(index: Index, texts: Texts, query: Query, limit: int, low: int, high: 
     """Return the hits among the chunks `low` to `high`, and whether any chunk matched before the filters."""
     most = max(_FIRST, 20 * limit)
     while True:
-        order, more = ranked(index, query, most, low, high)
+        order, more, _ = ranked(index, query, most, low, high)
         search = _Search(index, texts, query)
         hits = search.hits(order, limit)
         enough = not search.crowded and (len(hits) >= limit or not query.filters)

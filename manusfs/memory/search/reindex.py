@@ -15,7 +15,7 @@ from manusfs.memory.search.texts import Stored, message_texts
 from manusfs.records import Event, Meta, sha256_hex
 from manusfs.session import sessions
 from manusfs.session.lines import scan
-from manusfs.store import MessageRow, NoteRow, SessionRow, Text
+from manusfs.store import ASKS, MessageRow, NoteRow, SessionRow, Text
 
 if TYPE_CHECKING:
     from manusfs.store import Index
@@ -29,6 +29,7 @@ _NOTE_MAX = 4 << 20
 _MESSAGE_MIN = 20
 _SUFFIXES = (".md", ".txt", ".markdown", ".csv", ".json")
 _MARKS = bytes(byte for byte in range(128) if not chr(byte).isalnum())
+_WIDE_QUESTION = "\uff1f".encode()
 _REF = re.compile(r"obs:[0-9a-f]{12,64}")
 Progress = Callable[[int, int], None]
 
@@ -62,7 +63,8 @@ def texts_of(meta: Meta, bodies: Mapping[str, bytes]) -> Iterator[Text]:
             ]
         heads = _heads(parts)
         title = _title(meta) if view == "text" or "text" not in bodies else ""
-        yield Text(f"obs:{meta.id}", view, [part.end - part.start for part in parts], found, heads, title)
+        lengths = [part.end - part.start for part in parts]
+        yield Text(f"obs:{meta.id}", view, lengths, found, heads, title, marks=_asking(data, parts))
 
 
 def add_observation(index: Index, meta: Meta, order: int, bodies: Mapping[str, bytes]) -> None:
@@ -228,12 +230,21 @@ def _text(owner: str, data: bytes, title: str = "") -> Text:
     parts = chunks(data)
     bodies = index_texts(data, [0, *[part.end for part in parts]])
     heads = _heads(parts)
-    return Text(owner, "text", [part.end - part.start for part in parts], bodies, heads, index_text(title.encode()))
+    lengths = [part.end - part.start for part in parts]
+    return Text(owner, "text", lengths, bodies, heads, index_text(title.encode()), marks=_asking(data, parts))
 
 
 def _heads(parts: list[Chunk]) -> list[str]:
     folded = {head: index_text(head.encode("utf-8", "replace")) for head in {part.head for part in parts}}
     return [folded[part.head] for part in parts]
+
+
+def _asking(data: bytes, parts: list[Chunk]) -> bytes:
+    """Return the marks of passages: which of them end with a question."""
+    if b"?" not in data and _WIDE_QUESTION not in data:
+        return b""
+    marks = (ASKS if data[part.start : part.end].rstrip().endswith((b"?", _WIDE_QUESTION)) else 0 for part in parts)
+    return bytes(marks)
 
 
 def _title(meta: Meta) -> str:
