@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from manusfs.messages import Block, Reply
+from manusfs.messages.cited import worded
 from manusfs.messages.sendable import ended, id_text, said
 from manusfs.records import Event
 
@@ -65,7 +66,7 @@ def keep(reply: Reply, used: Collection[str], seq: int, waiting: Collection[str]
     }
     if reply.stop_details:
         data["stop_details"] = dict(reply.stop_details)
-    text = "\n\n".join(sent["text"] for sent, _ in pairs if sent.get("type") == "text")
+    text = worded([sent for sent, _ in pairs], str(seq))
     ids = frozenset(sent["id"] for sent, _ in pairs if sent.get("type") in _CALLS)
     calls = tuple(_asked(sent, was) for sent, was in pairs if _is_call(sent))
     return Kept(Event("message", data), calls, text, ids)

@@ -11,6 +11,7 @@ from manusfs.context import Caps, Exchange, Item, Reader, Window, estimate, fram
 from manusfs.context.carried import carried
 from manusfs.context.ledger import observed
 from manusfs.errors import ManusfsError
+from manusfs.messages import Block
 from manusfs.records import ImagePart, ObsRef, Part, Span, TextPart, ViewPart
 
 __all__ = ["Group", "Source", "chunks", "source_of"]
@@ -120,7 +121,14 @@ def _part_text(part: Part, reader: Reader) -> str:
         blocks = reader.blocks([part])
     except ManusfsError:
         return f"({part.ref} can't be read now)"
-    return "\n".join(str(block["text"]) for block in blocks if block.get("type") == "text")
+    return "\n".join(_block_text(block) for block in blocks if block.get("type") in ("text", "search_result"))
+
+
+def _block_text(block: Block) -> str:
+    """Return the words of a block; of evidence that can be cited, the pieces joined as they were cut."""
+    if block["type"] == "search_result":
+        return "".join(str(piece["text"]) for piece in block["content"])
+    return str(block["text"])
 
 
 def _named(window: Window, exchanges: Sequence[Exchange]) -> tuple[list[str], list[str]]:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from manusfs.errors import Damaged, NotFound
+from manusfs.memory.evidence import CITE
+from manusfs.memory.evidence import blocks as evidence_blocks
 from manusfs.memory.images import image_problem, image_type
 from manusfs.memory.render import render
 from manusfs.records import ImagePart, ObsRef, Part, TextPart, ViewPart, sha256_hex
@@ -55,7 +57,12 @@ class Renderer:
 
     def blocks(self, parts: Sequence[Part]) -> list[Block]:
         """Return `parts` as content blocks of a request. An image that the API would refuse becomes its description."""
-        return [self._block(part) for part in parts]
+        return [block for part in parts for block in self._blocks(part)]
+
+    def _blocks(self, part: Part) -> list[Block]:
+        if isinstance(part, ViewPart) and part.form == "read" and CITE in dict(part.attributes):
+            return evidence_blocks(part, self.text(part))
+        return [self._block(part)]
 
     def _block(self, part: Part) -> Block:
         if isinstance(part, ImagePart):

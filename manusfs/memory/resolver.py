@@ -163,10 +163,13 @@ class Resolver:
             ref, wish = opened.ref, replace(wish, start=0, lines=None, page=None)
         return _piece(opened, ref, wish)
 
-    def show(self, made: Reading) -> tuple[Part, str]:
-        """Return how a reading stands in a transcript, and its text as the model sees it."""
+    def show(self, made: Reading, *, cite: bool = False) -> tuple[Part, str]:
+        """Return how a reading stands in a transcript, and its text as the model sees it.
+
+        With `cite`, what an observation holds stands in requests as evidence that the model can cite by itself.
+        """
         from manusfs.memory.render import Frame, body_text, frame
-        from manusfs.memory.stubs import read_part
+        from manusfs.memory.stubs import read_part, title_of
         from manusfs.records import TextPart
 
         tail_data = b"" if made.tail is None else self.data(replace(self.parse(made.ref), span=made.tail))  # type: ignore[arg-type]
@@ -181,6 +184,7 @@ class Resolver:
                 state=made.state,
                 lines=made.lines,
                 page=made.page,
+                cite=title_of(made.meta) if cite else "",
             )
         about = Frame(made.ref, made.view, made.total, made.lines, made.state, made.page)
         text = frame(about, made.span, body_text(made.data), made.tail, body_text(tail_data))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from manusfs.memory.evidence import CITE
 from manusfs.memory.render import VERSION, name_of, render
 from manusfs.records import Meta, ObsRef, Span, ViewPart, escape, secrets, sha256_hex, tokens
 from manusfs.workspace.settings import Settings
@@ -20,12 +21,14 @@ __all__ = [
     "read_part",
     "render",
     "sealed",
+    "title_of",
 ]
 
 Body = Callable[[Span], bytes]
 Passages = Callable[[bytes, str, int, int], Sequence[Span]]
 """`(text, query, count, characters)` -> the spans of the passages that fit best."""
 
+_CITED_TITLE = 120
 _LINE_SLACK = 80
 _WORD_SLACK = 40
 _LEDGER_TITLE = 28
@@ -141,13 +144,24 @@ def read_part(
     state: str = "stored",
     lines: str = "",
     page: str = "",
+    cite: str = "",
 ) -> tuple[ViewPart, str]:
-    """Return the showing of `spans` of the view `ref`: what was read and, behind it, an important tail if given."""
+    """Return the showing of `spans` of the view `ref`: what was read and, behind it, an important tail if given.
+
+    With `cite`, the title to show, it stands in requests as evidence that can be cited (`evidence.py`).
+    """
     attributes = [("state", state), ("lines", lines)]
     if page:
         attributes.append(("page", page))
+    if cite:
+        attributes.append((CITE, cite))
     part = ViewPart("read", ref.whole, tuple(spans), tuple(attributes))
     return sealed(part, meta, body)
+
+
+def title_of(meta: Meta) -> str:
+    """Return the title of an observation, or else its name, as one escaped line."""
+    return escape.field(meta.title or name_of(meta.source), _CITED_TITLE) or f"obs:{meta.id}"
 
 
 def sealed(part: ViewPart, meta: Meta, body: Body) -> tuple[ViewPart, str]:

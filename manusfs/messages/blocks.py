@@ -37,6 +37,15 @@ class Marks:
         self._left = most
         self._images = images
         self._short = False
+        self._cites: bool | None = None
+
+    def evidence(self, block: Mapping[str, Any], path: str) -> None:
+        """Refuse a search result that can be cited beside one that can't."""
+        citations = block.get("citations")
+        cites = bool(citations.get("enabled")) if isinstance(citations, Mapping) else False
+        if self._cites not in (None, cites):
+            _refuse(f"{path}.citations", "some search results can be cited and some can't", "enable all or none")
+        self._cites = cites
 
     def image(self, path: str) -> None:
         """Count an image."""
@@ -91,8 +100,7 @@ def check_user(content: Sequence[Block], calls: Mapping[str, str], path: str, ma
         other = True
         if kind in _CALLS or kind in _THINKING or kind.endswith("_tool_result"):
             _refuse(here, f"a {kind} block in a user message", "it belongs to the assistant")
-        if kind == "image":
-            marks.image(here)
+        _count(block, kind, here, marks)
         check_plain(block, kind, here)
     missing = [call for call in calls if call not in answered]
     if missing:
@@ -177,9 +185,15 @@ def _check_result(block: Block, here: str, marks: Marks) -> None:
             _refuse(path, f"a {kind} block in an error", "an error holds text only")
         if kind not in _SHOWN:
             _refuse(path, f"a {kind} block in a result", "use text, images or documents")
-        if kind == "image":
-            marks.image(path)
+        _count(inner, kind, path, marks)
         check_plain(inner, kind, path)
+
+
+def _count(block: Block, kind: str, path: str, marks: Marks) -> None:
+    if kind == "image":
+        marks.image(path)
+    elif kind == "search_result":
+        marks.evidence(block, path)
 
 
 def check_plain(block: Block, kind: str, here: str) -> None:
@@ -194,6 +208,21 @@ def check_plain(block: Block, kind: str, here: str) -> None:
             _refuse(f"{here}.citations", "citations on text that is not the assistant's", "leave them out")
     elif kind == "image":
         _check_image(block, here)
+    elif kind == "search_result":
+        _check_evidence(block, here)
+
+
+def _check_evidence(block: Block, here: str) -> None:
+    for name in ("source", "title"):
+        if not isinstance(block.get(name), str) or not block[name].strip():
+            _refuse(f"{here}.{name}", "a search result needs it", "say where the text is from, and what it is called")
+    content = block.get("content")
+    if not isinstance(content, list | tuple) or not content:
+        _refuse(f"{here}.content", "a search result without text", "leave it out")
+    for i, inner in enumerate(content):
+        if _kind(inner, f"{here}.content[{i}]") != "text":
+            _refuse(f"{here}.content[{i}]", "a search result holds text only", "use text blocks")
+        check_plain(inner, "text", f"{here}.content[{i}]")
 
 
 def _check_thinking(block: Block, kind: str, here: str) -> None:

@@ -47,6 +47,8 @@ class Settings:
     """Most bytes that one `read` shows; 0: no limit."""
     read_tokens: int = 25_000
     """Most tokens, by the estimate, that one `read` shows; 0: no limit."""
+    search_results: bool = False
+    """Give what is read as `search_result` blocks, which Claude cites by itself; off for servers that lack these."""
     message_chars: int = 200_000
     """Most of all results of one turn together; what is beyond it stands as a ref. 0: only the window limits it."""
     startup_file_chars: int = 12_000
@@ -121,6 +123,20 @@ class Settings:
     """`manus` compacts at this share of the window …"""
     manus_tokens: int = 128_000
     """… or at this many tokens, whichever is less."""
+    auto_hope: float = 0.25
+    """Turns that `auto` expects to come for each that has been (docs/compaction.md)."""
+    auto_again: float = 0.2
+    """Chance, as it reckons, that a large result which it folds is read again."""
+    auto_least: float = 0.11
+    """Share of the window that it frees at least, unless that costs nothing."""
+    auto_ledgers: float = 0.22
+    """Share of the window that its ledgers may take before the older half collapses to one line each."""
+    auto_keep: int = 3
+    """Newest turns that may stay in full; how many do is part of its decision."""
+    auto_inline_chars: int = 5_000
+    """Under it, a result up to this size stands in the context whole."""
+    auto_user_chars: int = 400
+    """What an epoch of it repeats of each of your messages but the task and the newest ten, which have 2,000."""
     claude_code_share: float = 0.92
     """`claude-code` compacts at this share of the window …"""
     claude_code_reserve: int = 13_000
@@ -196,29 +212,9 @@ class Settings:
 
 
 OWNER_ONLY = frozenset(
-    {
-        "model",
-        "summary_model",
-        "base_url",
-        "allow_hosts",
-        "searxng_url",
-        "search_provider",
-        "tavily_keyless",
-        "robots",
-        "write_skills",
-        "ddgs_own_network",
-        "shell",
-        "shell_seconds",
-        "shell_output_bytes",
-        "shell_memory_mb",
-        "task_files",
-        "task_models",
-        "task_tools",
-        "user_agent",
-        "skills_disabled",
-        "skills_bundled",
-        "skills_extra_roots",
-    }
+    "model summary_model base_url allow_hosts searxng_url search_provider tavily_keyless robots write_skills "
+    "ddgs_own_network shell shell_seconds shell_output_bytes shell_memory_mb task_files task_models task_tools "
+    "user_agent skills_disabled skills_bundled skills_extra_roots".split()
 )
 """Settings that widen access, direct keys or spend: in a stranger's folder they count only when it is trusted."""
 
@@ -337,17 +333,19 @@ def _check_share(value: float) -> None:
         raise ValueError(f"not a share: {value!r}")
 
 
+_SHARES = frozenset(
+    "read_share skills_share manus_share claude_code_share gemini_cli_share gemini_cli_keep openclaw_share "
+    "openclaw_trim_share openclaw_clear_share openclaw_result_share auto_again auto_least auto_ledgers".split()
+)
 _CHECKS: Mapping[str, Callable[[Any], None]] = {
     "base_url": _check_url,
     "searxng_url": _check_url,
-    "read_share": _check_share,
-    "skills_share": _check_share,
+    **dict.fromkeys(_SHARES, _check_share),
 }
 _TAKES = {
     "base_url": "an http or https URL, like http://127.0.0.1:8080",
     "searxng_url": "an http or https URL, like http://127.0.0.1:8888",
-    "read_share": "a number from 0 to 1",
-    "skills_share": "a number from 0 to 1",
+    **dict.fromkeys(_SHARES, "a number from 0 to 1"),
 }
 
 

@@ -160,6 +160,9 @@ def _search_result(block: Json, where: str, place: str) -> None:
     text_of(block["title"], f"{where}.title")
     if not isinstance(block["content"], list) or not block["content"]:
         raise bad(f"{where}.content", "List should have at least 1 item")
+    citations = block.get("citations")
+    if citations is not None and not isinstance(members(citations, f"{where}.citations", set(), {"enabled"}), dict):
+        raise bad(f"{where}.citations", "Input should be an object")
     for place_in, part in enumerate(block["content"]):
         check_block(part, f"{where}.content.{place_in}", "system")
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from servers.messages_blocks import TOOL_NAME, ApiError, Json, bad, check_block, content_of, members, text_of
+from servers.messages_evidence import check_evidence
 
 VERSIONS = ("2026-10-21", "2023-06-01")
 MAX_BODY = 32 * 1024 * 1024
@@ -77,6 +78,7 @@ def check(body: Json, card: Card, version: str, *, counting: bool = False) -> No
     _check_messages(body["messages"])
     _check_tool_choice(body, card)
     check_pairs(body["messages"], tools=bool(body.get("tools")))
+    check_evidence(body["messages"])
     check_marks(body)
     if sum(block["type"] == "image" for _, block in _all_blocks(body)) > MAX_IMAGES:
         raise bad("messages", f"too many images: at most {MAX_IMAGES} may be given")

@@ -226,7 +226,11 @@ def _texts(content: str | Sequence[Block]) -> Iterator[str]:
     if isinstance(content, str):
         yield content
     else:
-        yield from (block["text"] for block in content if block.get("type") == "text")
+        for block in content:
+            if block.get("type") == "text":
+                yield block["text"]
+            elif block.get("type") == "search_result":
+                yield "".join(piece["text"] for piece in block["content"])
 
 
 def _take_task(seen: Seen, text: str) -> None:
