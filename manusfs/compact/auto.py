@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from manusfs.compact.moves import Fold, Move, span
 from manusfs.compact.policy import Birth, Budget
-from manusfs.context import Exchange, Item, Window, estimate_setup
+from manusfs.context import Caps, Exchange, Item, Window, estimate_setup
+from manusfs.workspace.settings import Settings
 
 __all__ = ["Auto"]
 
-_LINE = 40
+_LINE = 34
 """Tokens of a ledger line."""
-_STATEMENT = 70
+_STATEMENT = 30
 """Most tokens that a ledger keeps of the agent's own words in a turn."""
 _CALL = 180
 """Most tokens by which a call is carried over; of a larger input, a file just written, only the head is."""
@@ -48,6 +49,21 @@ class Auto:
     """Results up to this size are shown whole: one read brings back 4,000, and the stub before it takes 1,000."""
     preview_chars: int = 600
     """Of a larger result the stub shows this much."""
+    user_chars: int = 400
+    """Of the user's messages but the task and the newest ten an epoch repeats this much each."""
+
+    @classmethod
+    def of(cls, settings: Settings) -> Auto:
+        """Return the policy with the figures of `settings`."""
+        return cls(
+            keep=max(1, settings.auto_keep),
+            hope=settings.auto_hope,
+            again=settings.auto_again,
+            least=settings.auto_least,
+            ledgers=settings.auto_ledgers,
+            inline_chars=settings.auto_inline_chars,
+            user_chars=settings.auto_user_chars,
+        )
 
     def mark(self, budget: Budget) -> int:
         """Return the hard limit: size alone is no reason to fold."""
@@ -60,7 +76,8 @@ class Auto:
     def plan(self, window: Window, budget: Budget) -> list[Move]:
         """Return one fold of all turns before the cut into a ledger."""
         keep = self._keep(window, budget) or self.keep
-        old = [exchange for exchange in window.exchanges() if 0 < exchange.turn <= window.turn - keep]
+        first = max(1, window.oldest_full)
+        old = [exchange for exchange in window.exchanges(first) if exchange.turn <= window.turn - keep]
         moves: list[Move] = [Fold((span(old[0].first, old[-1].last),), "ledger")] if old else []
         return [*moves, *self._collapsed(window, budget)]
 
@@ -78,6 +95,10 @@ class Auto:
             left -= size
         return moves
 
+    def words(self, budget: Budget) -> Caps:
+        """Return how much of the user's words an epoch repeats: they would be its largest part in a long dialogue."""
+        return Caps(older_chars=self.user_chars, tokens=budget.window // 10)
+
     def birth(self, budget: Budget) -> Birth:
         """Return how large a new result may stand."""
         return Birth(self.inline_chars, self.preview_chars)
@@ -87,7 +108,7 @@ class Auto:
         since = len(window.turns) - 1
         if since < 1:
             return 0
-        turns = [exchange for exchange in window.exchanges() if exchange.turn]
+        turns = list(window.exchanges(max(1, window.oldest_full)))
         newest = turns[-self.keep :]
         # What is cut of large inputs even where the turn is kept; of the last turn it would never be sent at all.
         cut = [sum(map(_cut_off, exchange.items)) for exchange in newest]

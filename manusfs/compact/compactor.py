@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
 from manusfs.compact.draft import Draft, Fresh, Terms, attempt, check, descend, fixed_tokens, opened, tight, tokens_of
 from manusfs.compact.moves import AskFirst, Fold, Move, Summarise
-from manusfs.compact.policy import Budget, Policy, pays
+from manusfs.compact.policy import Budget, Policy, pays, words
 from manusfs.compact.summary import Summariser, SummaryFailed, summarise
-from manusfs.context import Caps, Reader, Window
+from manusfs.context import Reader, Window
 from manusfs.errors import LimitReached, NotFound
 from manusfs.messages import Reply, Request
 from manusfs.records import Event
@@ -76,7 +77,7 @@ def compact(
         LimitReached: not even the smallest form fits the budget.
     """
     plan: list[Move] = [move for move in policy.plan(window, budget) if not isinstance(move, AskFirst)]
-    terms = Terms(budget, reader, fresh or Fresh(), policy.name)
+    terms = Terms(budget, reader, fresh or Fresh(), policy.name, words=words(policy, budget))
     low = _low(window, policy, terms)
     folds = list(takewhile(lambda move: not isinstance(move, Summarise), plan))
     plans: list[list[Move]] = [folds] if folds else []
@@ -87,7 +88,7 @@ def compact(
             plans = [made] if made is not None else plans
         if not plans:
             plans = [_without_model(plan)]
-    terms = Terms(budget, reader, terms.fresh, policy.name, summary=summary)
+    terms = replace(terms, summary=summary)
     draft = descend(window, plans or [[]], low, terms)
     if draft.size < window.tokens or window.tokens > budget.limit:
         return draft.events
@@ -99,7 +100,7 @@ def room(window: Window, budget: Budget, fresh: Fresh | None = None) -> int:
 
     What they take beyond it could never be shown in full. Calibrated; 0 when nothing is left.
     """
-    newest = next(reversed(list(window.exchanges())), None)
+    newest = next(window.exchanges(window.turn), None)
     calls = [item for item in newest.items if item.kind in ("call", "other", "text")] if newest is not None else []
     around = _FRAME + sum(min(item.tokens, _CARRIED) for item in calls)
     smallest = fixed_tokens(window, tight(budget), fresh or Fresh()) + round(around * window.meter.calibration.ratio)
@@ -116,7 +117,7 @@ def reopen(
         LimitReached: not even the smallest form fits the budget.
     """
     mark = min(policy.mark(budget), budget.limit)
-    terms = Terms(budget, reader, fresh or Fresh(), policy.name, because)
+    terms = Terms(budget, reader, fresh or Fresh(), policy.name, because, words=words(policy, budget))
     return descend(window, [[], _without_model(policy.plan(window, budget))], mark, terms).events
 
 
@@ -153,11 +154,11 @@ def undone(window: Window, compaction: int, budget: Budget, reader: Reader, fres
     trial = window.fork()
     trial.apply(event)
     terms = Terms(budget, reader, fresh or Fresh(), "", "undo")
-    return opened(trial, (event,), Caps(tokens=budget.window // 10), terms)
+    return opened(trial, (event,), terms.caps, terms)
 
 
 def _suffices(window: Window, moves: Sequence[Move], low: int, terms: Terms) -> bool:
-    draft = attempt(window, [lambda _: moves], window.unseen, Caps(tokens=terms.budget.window // 10), terms)
+    draft = attempt(window, [lambda _: moves], window.unseen, terms.caps, terms)
     return draft.size <= low
 
 
@@ -206,7 +207,7 @@ def _low(window: Window, policy: Policy, terms: Terms) -> int:
     not seen yet counts as fixed.
     """
     budget = terms.budget
-    fixed = fixed_tokens(window, Caps(tokens=budget.window // 10), terms.fresh)
+    fixed = fixed_tokens(window, terms.caps, terms.fresh)
     fixed += round(tokens_of(window, window.unseen) * window.meter.calibration.ratio)
     high = min(policy.mark(budget), budget.limit)
     if high - fixed < max(_LEAST_ROOM, (budget.limit - fixed) // 3):

@@ -58,8 +58,15 @@ class Terms:
     because: str = "compaction"
     summary: Mapping[str, Any] = field(default_factory=dict)
     """What became of the requests for summaries; empty when none was made."""
+    words: Caps | None = None
+    """How much of the user's words is repeated; None: a tenth of the window."""
     memo: dict[str, int] = field(default_factory=dict)
     """Tokens of texts, estimated once."""
+
+    @property
+    def caps(self) -> Caps:
+        """How much of the user's words the next opening repeats."""
+        return self.words or Caps(tokens=self.budget.window // 10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +117,7 @@ def _ladder(
     window: Window, plans: Sequence[Sequence[Move]], low: int, terms: Terms, keep: Collection[Key]
 ) -> Iterator[tuple[Sequence[Rung], Caps]]:
     """Yield the plans; those with summaries then with steeper slopes beside these; then the slopes alone."""
-    caps = Caps(tokens=terms.budget.window // 10)
+    caps = terms.caps
     for plan in plans:
         yield [_as_planned(plan)], caps
     free = int((low - fixed_tokens(window, caps, terms.fresh)) / window.meter.calibration.ratio)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from manusfs.compact.moves import Move
-from manusfs.context import Window
+from manusfs.context import Caps, Window
 from manusfs.messages import Profile
 from manusfs.registry import Entry, Registry
 from manusfs.workspace.settings import Settings
 
-__all__ = ["Birth", "Budget", "Policy", "birth", "load_policy", "pays", "policy_names"]
+__all__ = ["Birth", "Budget", "Policy", "birth", "load_policy", "pays", "policy_names", "words"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,10 @@ class Birth:
 class Policy(Protocol):
     """Decides when to compact and what to fold. It looks and proposes; it writes nothing and reads no clock.
 
-    Three more methods are looked for: `of(settings)`, a class method, which makes it with its figures,
-    `birth(budget)`, a `Birth`, for a policy with its own mind on how large new results may stand, and
-    `pays(window, budget)`, True when an epoch should open below the mark.
+    Four more methods are looked for: `of(settings)`, a class method, which makes it with its figures,
+    `birth(budget)`, a `Birth`, for a policy with its own mind on how large new results may stand, `words(budget)`, the
+    `Caps` of the user's words that an epoch repeats, and `pays(window, budget)`, True when an epoch should open below
+    the mark.
     """
 
     name: str
@@ -115,6 +116,13 @@ def pays(policy: Policy, window: Window, budget: Budget) -> bool:
     """Return True if `policy` wants an epoch now, whatever its mark says."""
     wants = getattr(policy, "pays", None)
     return wants is not None and bool(wants(window, budget))
+
+
+def words(policy: Policy, budget: Budget) -> Caps | None:
+    """Return how much of the user's words an epoch repeats under `policy`; None: as the compactor does by itself."""
+    make = getattr(policy, "words", None)
+    made: Caps | None = make(budget) if make is not None else None
+    return made
 
 
 def birth(policy: Policy, budget: Budget) -> Birth | None:

@@ -91,6 +91,8 @@ class Window:
     _keys: list[Key] = field(default_factory=list, repr=False)
     _starts: list[int] = field(default_factory=lambda: [0], repr=False)
     """For each turn, where in `_keys` its source blocks begin."""
+    _full: dict[int, int] = field(default_factory=dict, repr=False)
+    """For each turn, how many blocks that a move can change stand in full; none where there are none."""
     _users: list[Key] = field(default_factory=list, repr=False)
     _moves: dict[Key, tuple[_Move, ...]] = field(default_factory=dict, repr=False)
     _moved: dict[int, tuple[Key, ...]] = field(default_factory=dict, repr=False)
@@ -153,10 +155,15 @@ class Window:
         """Return the source block at that place, None when there is none."""
         return self._items.get((seq, block))
 
-    def exchanges(self) -> Iterator[Exchange]:
-        """Return the turns of the session in order; the first is what came before the first reply."""
-        ends = [*self._starts[1:], len(self._keys)]
-        for turn, (start, end) in enumerate(zip(self._starts, ends, strict=True)):
+    @property
+    def oldest_full(self) -> int:
+        """The first turn of which something can still be folded; costs what stands in the window."""
+        return min(self._full, default=self.turn)
+
+    def exchanges(self, first: int = 0) -> Iterator[Exchange]:
+        """Return the turns from `first` on in order; turn 0 is what came before the first reply."""
+        for turn in range(first, len(self._starts)):
+            start, end = self._starts[turn], (*self._starts[turn + 1 : turn + 2], len(self._keys))[0]
             if start < end:
                 yield Exchange(turn, tuple([self._items[key] for key in self._keys[start:end]]))
 
@@ -177,6 +184,7 @@ class Window:
             _items=dict(self._items),
             _keys=list(self._keys),
             _starts=list(self._starts),
+            _full=dict(self._full),
             _users=list(self._users),
             _moves=dict(self._moves),
             _moved=dict(self._moved),
@@ -336,6 +344,8 @@ class Window:
         for item in items_of(event, self.turn):
             self._items[item.key] = item
             self._keys.append(item.key)
+            if not item.fixed:
+                self._full[item.turn] = self._full.get(item.turn, 0) + 1
             if item.kind == "user":
                 self._users.append(item.key)
             cost += item.tokens
@@ -350,6 +360,9 @@ class Window:
             if ledger is not None:
                 self._covered[ledger] = self._covered.get(ledger, 0) + change
         self._items[key] = replace(item, form=form, group=group)
+        left = self._full.pop(item.turn, 0) + (form == "full") - (item.form == "full")
+        if left:
+            self._full[item.turn] = left
         if moves:
             self._moves[key] = moves
         else:
