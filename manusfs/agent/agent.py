@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from manusfs.agent import resume as resuming
+from manusfs.agent import roles
 from manusfs.agent.begin import begin, tell_user_message
 from manusfs.agent.compaction import new_epoch
+from manusfs.agent.delegate import delegate
 from manusfs.agent.events import OnEvent
 from manusfs.agent.interrupt import Stop
 from manusfs.agent.limits import Limits
@@ -19,12 +21,14 @@ from manusfs.agent.loop import Ended, loop
 from manusfs.agent.manifest import changed_event, changes, known, manifest
 from manusfs.agent.opening import instructions
 from manusfs.agent.recite import Recital, todo_text
+from manusfs.agent.reopen import reopened
 from manusfs.agent.report import Header, write_report
 from manusfs.agent.result import Citations, Result
-from manusfs.agent.running import Running, last_asked
+from manusfs.agent.running import Running, last_asked, notice
 from manusfs.agent.setup import check_window, is_same, toolbox
 from manusfs.agent.sources import Given, GivenSource, given
 from manusfs.agent.standing import Standing
+from manusfs.agent.tree import Tree
 from manusfs.agent.web import WebSearch, web_search
 from manusfs.context import Assembler, fold
 from manusfs.errors import NotFound, UsageError
@@ -54,6 +58,8 @@ class Access:
     """Who writes summaries; None: what the settings say."""
     skills: Skills | None = None
     """The skills that the agent may load; None: no word is said of any."""
+    agents: roles.Approved | None = None
+    """What the user approved of the files in `agents/`; None: all of them where the folder is trusted."""
     remember: Callable[[str], Mapping[str, Any]] | None = None
     """Gives the `flags` event of a session, by its name: what a later resume is to go on with; empty for none."""
 
@@ -112,7 +118,8 @@ class Agent:
 
         Raises:
             NotFound: no such session, or none at all.
-            UsageError: it is finished and there is no message, or it died before its task was written down.
+            UsageError: it is finished and there is no message, it died before its task was written down, or it is a
+                sub-agent, which goes on with the session that it belongs to.
             ConfigError: the model's window is too small for anything.
             Locked: another process is running it.
         """
@@ -121,6 +128,7 @@ class Agent:
             Transcript.open(self.workspace.folder, session or self._latest(), write=True) as transcript,
             self._running(transcript) as run,
         ):
+            _check_not_a_child(transcript)
             self._tell_start(run, resumed=True)
             for line in transcript.repairs:
                 run.tell("warning", line)
@@ -152,17 +160,17 @@ class Agent:
                 )
             return Ended("end_turn", answer)
         self._remember(run)
-        events = resuming.closing(run.transcript.events)
-        if events:
-            run.tell("warning", f"{len(events)} calls were open when the session stopped; they are not run again")
-        run.record(events)
         run.record(self._changes(run))
+        if (ended := reopened(run)) is not None:
+            return ended
         if not is_same(run):
             new_epoch(run)
         if message.strip():
             tell_user_message(run, message)
         else:
             run.record(resuming.go_on(run.transcript.events))
+        if register := run.window.children.text():
+            run.record([notice(f"The sub-agents of this session so far:\n{register}")])
         run.recital.stood(run.window.tokens)
         return None
 
@@ -199,16 +207,17 @@ class Agent:
         skills = self.access.skills
         if skills is not None:
             skills.refresh()
+        tree = Tree(self._stop, self._model, self._on_event, self._roles())
         return Running(
             workspace=self.workspace,
             transcript=transcript,
             model=self.model,
-            tools=toolbox(self.settings, self.settings.window or self.model.profile.window, skills),
+            tools=toolbox(self.settings, self.settings.window or self.model.profile.window, skills, tree.roles),
             settings=self.settings,
             limits=Limits(self.settings),
             recital=Recital(root, self.settings.recite_tokens, trusted=self.access.trusted),
-            stop=self._stop,
-            on_event=self._on_event,
+            stop=tree,
+            on_event=tree.tell,
             trusted=self.access.trusted,
             credential=self.access.credential,
             window=fold(events),
@@ -221,7 +230,12 @@ class Agent:
             call_ids=resuming.call_ids(events),
             saved_tokens=resuming.saved_tokens(events),
             skills=skills,
+            tree=tree,
+            delegate=delegate,
         )
+
+    def _roles(self) -> tuple[roles.Role, ...]:
+        return roles.roles(self.workspace.folder.root, self.access.agents, trusted=self.access.trusted)
 
     def _finish(self, run: Running, ended: Ended, task: str) -> Result:
         report, answer, citations = "", ended.answer, Citations()
@@ -308,6 +322,16 @@ class Agent:
 def _title(task: str) -> str:
     line = " ".join(valid_text(task).split())
     return line if len(line) <= 120 else f"{line[:119]}…"
+
+
+def _check_not_a_child(transcript: Transcript) -> None:
+    first = next(iter(transcript.events), None)
+    parent = first.data.get("parent") if first is not None and first.kind == "session" else None
+    if parent:
+        raise UsageError(
+            f"session {transcript.session} is a sub-agent of {parent}",
+            hint=f"it goes on with that one: manusfs resume {parent}",
+        )
 
 
 def _task(events: Sequence[Event]) -> str:

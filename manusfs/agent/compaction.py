@@ -140,8 +140,8 @@ def _on_delta(run: Running) -> None:
 
 
 def _fresh(run: Running) -> Fresh:
-    """Return what the next epoch takes from now. A stranger's files stay as they were shown: fenced."""
-    if not run.trusted:
+    """Return what the next epoch takes from now. A stranger's files, and a sub-agent's, stay as they were shown."""
+    if not run.trusted or run.depth:
         return Fresh(changes=setup(run))
     plan = _text(run, TODO)
     shown = todo_text(run.workspace.folder.root, trusted=True)

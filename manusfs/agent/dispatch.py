@@ -14,7 +14,7 @@ from manusfs.agent.env import Environment
 from manusfs.agent.manifest import manifest
 from manusfs.agent.pool import run_all
 from manusfs.agent.reply import Call
-from manusfs.agent.running import Running, notice
+from manusfs.agent.running import Postponed, Running, notice
 from manusfs.errors import ManusfsError, ToolError
 from manusfs.records import Event, Fetched, Shown, TextPart, escape, part_to_json, secrets
 from manusfs.tools.todo import TODO
@@ -33,7 +33,11 @@ class Failure:
     trace: str = ""
 
 
-Outcome = Fetched | Shown | Failure
+class Open:
+    """A call without a result: its sub-agent goes on when the run does."""
+
+
+Outcome = Fetched | Shown | Failure | Open
 _SKIPPED = Failure("Error: interrupted, not known whether it ran.\nTry: look at what is there before you repeat it.")
 
 
@@ -42,16 +46,21 @@ def dispatch(run: Running, calls: Sequence[Call]) -> None:
     for call in calls:
         run.tell("call", call.name, call=call.id, arguments=call.arguments)
     room = room_for_results(run)
-    outcomes = _run(run, calls, Environment(run, room // len(calls)))
-    offers = _offers(run, calls, outcomes)
-    offers = fit(offers, room, run.session, run.window.seq + 1, most_chars(run))
-    events = [offer.event for offer in offers]
-    if recital := _recital(run, calls, offers):
-        events.append(recital)
-    events += [notice(text) for text in run.notices]
-    run.record(events)
-    run.notices.clear()
+    made = _run(run, calls, Environment(run, room // len(calls)))
+    run.tree.check()
     run.tool_calls += len(calls)
+    calls = [call for call, outcome in zip(calls, made, strict=True) if not isinstance(outcome, Open)]
+    outcomes = [outcome for outcome in made if not isinstance(outcome, Open)]
+    # A sub-agent that outlived its time to stop must not write between the number and the line.
+    with run.lock:
+        offers = _offers(run, calls, outcomes)
+        offers = fit(offers, room, run.session, run.window.seq + 1, most_chars(run))
+        events = [offer.event for offer in offers]
+        if recital := _recital(run, calls, offers):
+            events.append(recital)
+        events += [notice(text) for text in run.notices]
+        run.record(events)
+    run.notices.clear()
     taken = [offer.taken for offer in offers if offer.taken is not None]
     run.observations += len(taken)
     for one in taken:
@@ -74,7 +83,7 @@ def _run(run: Running, calls: Sequence[Call], env: Environment) -> list[Outcome]
     # Calls that write run one after another, in call order: two edits of one file must both be there afterwards.
     groups = [[i] for i in range(len(calls)) if i not in writing] + ([writing] if writing else [])
     jobs = [_job(run, env, [calls[i] for i in group]) for group in groups]
-    skipped = [[_SKIPPED] * len(group) for group in groups]
+    skipped = [[_skipped(run, calls[i]) for i in group] for group in groups]
     nothing: list[Outcome] = []
     done = run_all(jobs, threads=THREADS, stopped=run.stop.is_set, skipped=nothing)
     outcomes: dict[int, Outcome] = {}
@@ -87,9 +96,21 @@ def _job(run: Running, env: Environment, calls: Sequence[Call]) -> Callable[[], 
     return lambda: [_call(run, env, call) for call in calls]
 
 
+def _skipped(run: Running, call: Call) -> Outcome:
+    again = run.tools.again(call.name) or run.window.children.by_call(call.id) is not None
+    return Open() if again else _SKIPPED
+
+
 def _call(run: Running, env: Environment, call: Call) -> Outcome:
+    if call.name in run.refused:
+        return Failure(f"Error: {call.name} is refused here: {run.refused[call.name]}.\nTry: go on without it.")
     try:
-        return run.tools.call(call.name, call.arguments, env.of(call.id))
+        outcome = run.tools.call(call.name, call.arguments, env.of(call.id))
+        if run.depth and isinstance(outcome, Shown):
+            run.written.update(outcome.wrote)
+        return outcome
+    except Postponed:
+        return Open()
     except (ManusfsError, ToolError) as error:
         return Failure(error_text(error))
     except Exception as error:  # noqa: BLE001 (a tool's mistake must not end a run of hours: it is told and logged)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Environment"]
 
+_MOST_CHILDREN = 20
+
 
 class Environment:
     """A `tools.ToolEnv` over a running session. The calls of a turn read it side by side; none changes it."""
@@ -72,8 +74,7 @@ class Environment:
 
     def fetch(self, url: str) -> Fetched:
         """Return what `url` answers now."""
-        fetched: Fetched = self._run.fetch(url)
-        return fetched
+        return self._run.tree.fetch(url, self._run.fetch)
 
     def search_web(self, query: str, count: int) -> Fetched:
         """Return the hits of the configured web search."""
@@ -87,7 +88,15 @@ class Environment:
 
     def delegate(self, order: Delegation) -> Fetched:
         """Return what a sub-agent came to."""
-        raise ToolError("sub-agents are not there yet", retry=False)
+        if self._run.delegate is None:
+            raise ToolError("there are no sub-agents here", retry=False, hint="do it yourself")
+        return self._run.delegate(self._run, order, self._call)
+
+    def may_change(self, place: str) -> str:
+        """Return why the file `place`, which is there, is not to be changed; "" when it may be."""
+        if not self._run.depth or place in self._run.written:
+            return ""
+        return "it was not written by you, and sub-agents change no file of others"
 
     def status(self) -> Mapping[str, Any]:
         """Return what the context holds and costs."""
@@ -98,4 +107,10 @@ class Environment:
             "tokens saved by stubs": f"{run.saved_tokens:,}",
             "observations made in this run": run.observations,
         }
-        return {**status, **{f"left of {name}": left for name, left in run.limits.left().items()}}
+        status |= {f"left of {name}": left for name, left in run.limits.left().items()}
+        children = run.window.children
+        if children.known:
+            status["sub-agents"] = children.counts
+            shown = sorted(children.known.values(), key=lambda child: not child.is_open)[:_MOST_CHILDREN]
+            status |= {child.session: child.line.partition(" ")[2] for child in shown}
+        return status

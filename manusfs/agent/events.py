@@ -19,13 +19,17 @@ AgentEventKind = Literal[
     "compaction",  # text: one line; data: policy, before_tokens, after_tokens, moves
     "warning",  # text: what comes near, what was repaired, what was left out
     "limit",  # text: which limit ended the run and how to go on; data: stop
+    "done",  # a sub-agent ended; text: why; data: child, state, stop, title
     "report",  # text: the answer; data: report, citations, problems
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class AgentEvent:
-    """One thing that happened. `text` is untrusted where it comes from a model or a page: escape it for a terminal."""
+    """One thing that happened; of a sub-agent, `data` has its session as `child`.
+
+    `text` is untrusted where it comes from a model or a page: escape it for a terminal.
+    """
 
     kind: AgentEventKind
     text: str = ""
@@ -33,4 +37,4 @@ class AgentEvent:
 
 
 OnEvent = Callable[[AgentEvent], None]
-"""Called by the run's own thread; what it raises ends the run."""
+"""Called by the run's own thread, or one at a time by those of sub-agents; what it raises ends the run."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from manusfs.agent.running import notice
@@ -40,13 +40,17 @@ def call_ids(events: Sequence[Event]) -> set[str]:
     return {id_text(block["id"]) for blocks in said for block in blocks if "id" in block}
 
 
-def closing(events: Sequence[Event]) -> list[Event]:
-    """Return an honest result for each call that has none. Nothing that may have had an effect is run again."""
+def closing(events: Sequence[Event], but: Collection[str] = ()) -> list[Event]:
+    """Return an honest result for each call that has none, but those that are made again.
+
+    Nothing that may have had an effect is run again.
+    """
     epoch = last_epoch(events)
     parts = [part_to_json(TextPart(INTERRUPTED))]
     return [
         Event("shown", {"call": call, "parts": parts, "is_error": True, "wrote": [], "reads": []})
         for call in fold(event for event in events if epoch is None or event.seq >= epoch.seq).open_calls
+        if call not in but
     ]
 
 

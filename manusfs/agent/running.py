@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -12,20 +13,21 @@ from manusfs.agent.interrupt import Stop
 from manusfs.agent.limits import Limits
 from manusfs.agent.recite import Recital
 from manusfs.agent.standing import Standing
+from manusfs.agent.tree import Tree
 from manusfs.agent.web import WebSearch
 from manusfs.compact import Budget, Policy, load_policy
 from manusfs.context import Assembler, Window
 from manusfs.messages import Model, Profile
-from manusfs.records import Event
+from manusfs.records import Event, Fetched
 from manusfs.session import Transcript
-from manusfs.tools import ToolBox
+from manusfs.tools import Delegation, ToolBox
 from manusfs.workspace.settings import Settings
 
 if TYPE_CHECKING:
     from manusfs.memory import Workspace
     from manusfs.skills import Skills
 
-__all__ = ["Running", "Stopped", "last_asked", "notice", "now", "reply_tokens"]
+__all__ = ["Postponed", "Running", "Stopped", "last_asked", "notice", "now", "reply_tokens"]
 
 _MARGIN = 0.05
 """Share of the window that is kept free for the error of the token estimate."""
@@ -61,9 +63,16 @@ class Stopped(Exception):
     """Ends a request half-way because the user asked for a stop; nothing of it is kept."""
 
 
+class Postponed(Exception):
+    """Leaves a call open: its sub-agent was stopped with the run, and goes on when that is resumed."""
+
+
 @dataclass(slots=True)
 class Running:
-    """The state that loop and dispatch share. Only the loop's own thread touches it."""
+    """The state that loop and dispatch share. Only the loop's own thread touches it.
+
+    While that waits for the calls of a turn, those of sub-agents write in it by `record`, one at a time.
+    """
 
     workspace: Workspace
     transcript: Transcript
@@ -98,6 +107,18 @@ class Running:
     """When the model answered last."""
     tool_calls: int = 0
     observations: int = 0
+    tree: Tree = field(default_factory=Tree)
+    """What is shared with the sub-agents."""
+    depth: int = 0
+    """How far below the run itself: 0 for the run, 1 for its sub-agents."""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Tools that are offered and refused at the call, and why: a fork has the list of its parent."""
+    written: set[str] = field(default_factory=set)
+    """Files that a sub-agent made or changed: others it must not touch."""
+    delegate: Callable[[Running, Delegation, str], Fetched] | None = None
+    """Runs a sub-agent for a call."""
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    """Held while the transcript is written."""
     skills: Skills | None = None
     """The skills that there are; None for a session that has none."""
 
@@ -145,10 +166,11 @@ class Running:
 
     def record(self, events: Sequence[Event]) -> tuple[Event, ...]:
         """Append `events` in one synced write, and let the window follow."""
-        written = self.transcript.append(events)
-        for event in written:
-            self.window.apply(event)
-            self.standing.apply(event)
+        with self.lock:
+            written = self.transcript.append(events)
+            for event in written:
+                self.window.apply(event)
+                self.standing.apply(event)
         return written
 
     def tell(self, kind: AgentEventKind, text: str = "", **data: Any) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from manusfs.agent.prompt import SYSTEM
+from manusfs.agent.roles import Role, offered
 from manusfs.agent.running import Running, reply_tokens
 from manusfs.context import Setup, estimate_setup
 from manusfs.errors import ConfigError
@@ -26,9 +28,13 @@ LEAST_ROOM = 1_200
 _NEEDED = ("web_fetch", "web_search", "read", "search", "write", "todo")
 
 
-def toolbox(settings: Settings, window: int, skills: Skills | None = None) -> ToolBox:
-    """Return the tools of a session with a model of `window` tokens; one of them loads `skills`, if there are any."""
+def toolbox(settings: Settings, window: int, skills: Skills | None = None, roles: Sequence[Role] = ()) -> ToolBox:
+    """Return the tools of a session with a model of `window` tokens.
+
+    One of them loads `skills`, if there are any; another begins sub-agents, which may be one of `roles`.
+    """
     tools = ToolBox(settings=settings, skilled=bool(skills and skills.offered))
+    tools = tools.told({"task": f"The agents:\n{listed}" if (listed := offered(roles)) else ""})
     if window >= SMALL_WINDOW:
         return tools
     return ToolBox([name for name in tools.names if name in _NEEDED], settings)
@@ -59,7 +65,7 @@ def renew(run: Running) -> None:
     run.skills.refresh()
     if bool(run.skills.offered) == ("skill" in run.tools.names):
         return
-    usual = toolbox(run.settings, run.profile.window, run.skills)
+    usual = toolbox(run.settings, run.profile.window, run.skills, run.tree.roles)
     # A session whose tools were cut keeps them cut.
     if {*run.tools.names, "skill"} == {*usual.names, "skill"}:
         run.tools = usual

@@ -30,6 +30,10 @@ class Standing:
                 self._see(text, event.seq if sent else None)
             for text in event.data.get("hits", ()):
                 self._see(text, None)
+        elif event.kind == "child":
+            # What a sub-agent read and cited may be cited by its parent, who never saw it.
+            for text in event.data.get("cites", ()):
+                self._see(text, None)
         elif event.kind == "observation":
             whole = event.data["part"].get("form") == "whole"
             self._see_part(event.data["part"], event.seq if whole else None)
@@ -37,6 +41,11 @@ class Standing:
     def refs(self) -> tuple[str, ...]:
         """Return all that the model was ever shown of observations, as refs with spans."""
         return tuple(f"{view}@{span}" for view, spans in self.seen.items() for span in spans)
+
+    def has_seen(self, ref: ObsRef) -> bool:
+        """Return True if any of the bytes of `ref` were shown."""
+        spans = self.seen.get(str(ref.whole), ())
+        return any(ref.span is None or (s.start < ref.span.end and ref.span.start < s.end) for s in spans)
 
     def where(self, ref: str, span: Span) -> str:
         """Return the `msg:` ref of the showing that holds `span` of the view `ref` and still stands, or ""."""

@@ -2,6 +2,7 @@
 
 from manusfs.context.assemble import Assembler, assemble
 from manusfs.context.carried import ledger_lines, observed_in
+from manusfs.context.children import Child, Children
 from manusfs.context.filling import Filling, filling
 from manusfs.context.items import Form, Item, Key, Section, sent
 from manusfs.context.ledger import Ledger
@@ -15,6 +16,8 @@ __all__ = [
     "Assembler",
     "Calibration",
     "Caps",
+    "Child",
+    "Children",
     "Exchange",
     "Filling",
     "Form",

@@ -31,6 +31,8 @@ def edit(env: ToolEnv, path: str, old: str, new: str) -> Shown:
         if not root.exists(place):
             hint = "make it with write(path, content), or see what there is: list(what='notes')"
             raise ToolError(f"there is no file {place!r}", hint=hint)
+        if why := env.may_change(place):
+            raise ToolError(f"can't edit {place!r}: {why}", hint="write what you have to add to a file of your own")
         data = root.read_edited(place)
         text = data.decode("utf-8", "replace")
         found = text.count(old)

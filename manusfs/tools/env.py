@@ -74,6 +74,10 @@ class ToolEnv(Protocol):
         """Return what the context holds and costs, in the order in which it is to be told."""
         ...
 
+    def may_change(self, place: str) -> str:
+        """Return why the file `place`, which is there, is not to be changed by this session; "" when it may be."""
+        ...
+
     def delegate(self, order: Delegation) -> Fetched:
         """Return what a sub-agent came to, on its way to become an observation; it runs in a session of its own.
 

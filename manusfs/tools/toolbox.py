@@ -32,6 +32,7 @@ TOOLS = Registry(
             ("edit", "edit", "edit"),
             ("todo", "todo", "todo"),
             ("context_status", "context_status", "context_status"),
+            ("task", "task", "task"),
             ("skill", "skill", "skill"),
             ("shell", "shell", "shell"),
         )
@@ -109,5 +110,5 @@ class ToolBox:
 def _usable(settings: Settings, skilled: bool) -> tuple[str, ...]:
     """Return the tools that can work (OC-29): what can't is not offered."""
     searches = settings.search_provider not in ("", "none")
-    of_use = {"web_search": searches, "skill": skilled, "shell": settings.shell}
+    of_use = {"web_search": searches, "skill": skilled, "task": settings.task_depth > 0, "shell": settings.shell}
     return tuple(name for name in TOOLS.names() if of_use.get(name, True))

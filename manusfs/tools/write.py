@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from manusfs.errors import ToolError
 from manusfs.records import Shown, TextPart, escape, valid_text
 from manusfs.tools.env import ToolEnv
 from manusfs.tools.places import portable, replaced, writable
@@ -34,6 +35,8 @@ def write(env: ToolEnv, path: str, content: str, append: bool = False) -> Shown:
         old = root.read_edited(place) if root.exists(place) else None
         if old is None:
             portable(place)
+        elif why := env.may_change(place):
+            raise ToolError(f"can't write {place!r}: {why}", hint="choose a name of your own")
         if append and old:
             data = old + (b"" if old.endswith(b"\n") else b"\n") + data
         else:

@@ -69,6 +69,10 @@ class Env:
         """Return the skills that ship with manusfs."""
         return Skills(None, self.settings)
 
+    def may_change(self, place: str) -> str:
+        """Return that everything may be."""
+        return ""
+
     def delegate(self, order: Delegation) -> Fetched:
         """Return the prompt as the answer."""
         return Fetched(Source.call("task", {"prompt": order.prompt}), order.prompt.encode("utf-8"), "text/markdown")
