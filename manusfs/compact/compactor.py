@@ -7,7 +7,19 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
-from manusfs.compact.draft import Draft, Fresh, Terms, attempt, check, descend, fixed_tokens, opened, tight, tokens_of
+from manusfs.compact.draft import (
+    Draft,
+    Fresh,
+    Terms,
+    attempt,
+    check,
+    descend,
+    fixed_tokens,
+    opened,
+    pinned,
+    tight,
+    tokens_of,
+)
 from manusfs.compact.moves import AskFirst, Fold, Move, Summarise
 from manusfs.compact.policy import Budget, Policy, pays, words
 from manusfs.compact.summary import Summariser, SummaryFailed, summarise
@@ -158,7 +170,8 @@ def undone(window: Window, compaction: int, budget: Budget, reader: Reader, fres
 
 
 def _suffices(window: Window, moves: Sequence[Move], low: int, terms: Terms) -> bool:
-    draft = attempt(window, [lambda _: moves], window.unseen, terms.caps, terms)
+    keep = window.unseen | pinned(window, terms.budget)
+    draft = attempt(window, [lambda _: moves], keep, terms.caps, terms)
     return draft.size <= low
 
 
@@ -204,11 +217,12 @@ def _low(window: Window, policy: Policy, terms: Terms) -> int:
     """Return the size to get down to: a third of what lies between the fixed sections and the mark is freed.
 
     Less would break the cached prefix too often; more would drop below the half that stays in full. What the model has
-    not seen yet counts as fixed.
+    not seen yet, or asked to keep, counts as fixed.
     """
     budget = terms.budget
     fixed = fixed_tokens(window, terms.caps, terms.fresh)
-    fixed += round(tokens_of(window, window.unseen) * window.meter.calibration.ratio)
+    kept = window.unseen | pinned(window, budget)
+    fixed += round(tokens_of(window, kept) * window.meter.calibration.ratio)
     high = min(policy.mark(budget), budget.limit)
     if high - fixed < max(_LEAST_ROOM, (budget.limit - fixed) // 3):
         high = budget.limit

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from manusfs.compact.ladder import STEPS, Slope, slope_moves
-from manusfs.compact.moves import Fold, Move, Summarise, to_json
+from manusfs.compact.moves import Fold, Move, Summarise, names, to_json
 from manusfs.compact.policy import Budget
 from manusfs.compact.settle import settle
 from manusfs.context import (
@@ -30,7 +30,23 @@ from manusfs.errors import InvalidRequest, LimitReached, ManusfsError
 from manusfs.messages import Profile, validate
 from manusfs.records import Event, TextPart
 
-__all__ = ["Draft", "Fresh", "Terms", "attempt", "check", "descend", "fixed_tokens", "opened", "tight", "tokens_of"]
+__all__ = [
+    "PINNED_SHARE",
+    "Draft",
+    "Fresh",
+    "Terms",
+    "attempt",
+    "check",
+    "descend",
+    "fixed_tokens",
+    "opened",
+    "pinned",
+    "tight",
+    "tokens_of",
+]
+
+PINNED_SHARE = 0.25
+"""Most of the limit that blocks take which the model asked to keep in full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +105,8 @@ def descend(window: Window, plans: Sequence[Sequence[Move]], low: int, terms: Te
     smallest = sys.maxsize
     trouble: ManusfsError | None = None
     # What the model has not seen yet is folded only where it can't stand at all: else it would ask for it again.
-    for keep in dict.fromkeys((window.unseen, frozenset[Key]())):
+    # Of that and of what it asked to keep, the latter gives way first.
+    for keep in dict.fromkeys((window.unseen | pinned(window, terms.budget), window.unseen, frozenset[Key]())):
         drafts: list[Draft] = []
         for stages, caps in _ladder(window, plans, low, terms, keep):
             draft = attempt(window, stages, keep, caps, terms)
@@ -131,6 +148,11 @@ def _ladder(
     yield [_sloped(STEPS[-1], free, keep)], tight(terms.budget)
 
 
+def _as_wished(window: Window) -> Sequence[Move]:
+    asked = [item for key, wish in window.wished().items() if wish == "fold" and (item := window.item(*key))]
+    return [Fold(names(asked))] if asked else []
+
+
 def _as_planned(moves: Sequence[Move]) -> Rung:
     return lambda window: moves
 
@@ -145,10 +167,13 @@ def _sloped(step: Slope, free: int, keep: Collection[Key]) -> Rung:
 
 
 def attempt(window: Window, stages: Sequence[Rung], keep: Collection[Key], caps: Caps, terms: Terms) -> Draft:
-    """Return the epoch that `stages` lead to, each settled on what those before it left."""
+    """Return the epoch that `stages` lead to, each settled on what those before it left.
+
+    What the model asked to have folded is folded first.
+    """
     trial, moves, ledgers = window, list[Move](), list[Ledger]()
     event: Event | None = None
-    for stage in stages:
+    for stage in (_as_wished, *stages):
         more, made = settle(trial, stage(trial), keep)
         if more:
             moves, ledgers = moves + more, ledgers + made
@@ -201,6 +226,18 @@ def check(draft: Draft, reader: Reader) -> ManusfsError | None:
     except ManusfsError as error:
         return error
     return None
+
+
+def pinned(window: Window, budget: Budget) -> frozenset[Key]:
+    """Return what the model asked to keep over the next compaction: the newest, a quarter of the limit at most."""
+    left = budget.limit * PINNED_SHARE / window.meter.calibration.ratio
+    kept: set[Key] = set()
+    for key in reversed([key for key, wish in window.wished().items() if wish == "keep"]):
+        left -= tokens_of(window, (key,))
+        if left < 0:
+            break
+        kept.add(key)
+    return frozenset(kept)
 
 
 def fixed_tokens(window: Window, caps: Caps, fresh: Fresh) -> int:

@@ -4,13 +4,13 @@ from manusfs.context.assemble import Assembler, assemble
 from manusfs.context.carried import ledger_lines, observed_in
 from manusfs.context.children import Child, Children
 from manusfs.context.filling import Filling, filling
-from manusfs.context.items import Form, Item, Key, Section, sent
+from manusfs.context.items import Exchange, Form, Item, Key, Section, sent
 from manusfs.context.ledger import Ledger
 from manusfs.context.opening import Caps, first_opening, frame_sections, later_opening
 from manusfs.context.reader import Reader
 from manusfs.context.tokens import Calibration, estimate, estimate_block, estimate_part
 from manusfs.context.turns import Setup
-from manusfs.context.window import Exchange, Window, estimate_setup, fold
+from manusfs.context.window import Window, estimate_setup, fold
 
 __all__ = [
     "Assembler",

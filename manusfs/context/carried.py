@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from manusfs.context.items import Item, ItemKind, Section, sent
+from manusfs.context.items import Exchange, Item, ItemKind, Section, sent
 from manusfs.context.ledger import Known, observed
-from manusfs.context.window import Exchange, Window
+from manusfs.context.window import Window
 from manusfs.messages.sendable import id_text
 from manusfs.records import ImagePart, MsgRef, Part, TextPart, ViewPart, canonical, escape
 

@@ -11,7 +11,19 @@ from manusfs.errors import BadRef
 from manusfs.messages import Block
 from manusfs.records import Event, Part, TextPart, part_from_json, part_to_json
 
-__all__ = ["LABELS", "Form", "Item", "ItemKind", "Key", "Label", "Section", "block_range", "items_of", "sent"]
+__all__ = [
+    "LABELS",
+    "Exchange",
+    "Form",
+    "Item",
+    "ItemKind",
+    "Key",
+    "Label",
+    "Section",
+    "block_range",
+    "items_of",
+    "sent",
+]
 
 Form = Literal["full", "stub", "ledger", "collapsed", "summary"]
 ItemKind = Literal[
@@ -49,6 +61,24 @@ class Item:
     def fixed(self) -> bool:
         """True for what no move changes: the opening of an epoch carries it by rules of its own."""
         return self.kind in _FIXED
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """An assistant turn with all that answered it, as source blocks in their present form."""
+
+    turn: int
+    items: tuple[Item, ...]
+
+    @property
+    def first(self) -> int:
+        """The first transcript line."""
+        return self.items[0].seq
+
+    @property
+    def last(self) -> int:
+        """The last transcript line."""
+        return self.items[-1].seq
 
 
 @dataclass(frozen=True, slots=True)

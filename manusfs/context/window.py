@@ -8,15 +8,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from manusfs.context.children import Children
-from manusfs.context.items import Form, Item, Key, Section, block_range, items_of, sent
+from manusfs.context.items import Exchange, Form, Item, Key, Section, block_range, items_of, sent
 from manusfs.context.ledger import Ledger, Sightings
 from manusfs.context.tokens import Meter, estimate, estimate_blocks, estimate_part
 from manusfs.context.turns import Piece, Setup, Turn
+from manusfs.context.wishes import Wishes
 from manusfs.messages import Usage
 from manusfs.messages.sendable import Given, as_blocks, given, said
 from manusfs.records import Event, TextPart, canonical
 
-__all__ = ["Exchange", "Window", "estimate_setup", "fold"]
+__all__ = ["Window", "estimate_setup", "fold"]
 
 _PER_TOOL = 10
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
@@ -29,24 +30,6 @@ class _Move:
     compaction: int
     form: Form
     group: Key | None
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """An assistant turn with all that answered it, as source blocks in their present form."""
-
-    turn: int
-    items: tuple[Item, ...]
-
-    @property
-    def first(self) -> int:
-        """The first transcript line."""
-        return self.items[0].seq
-
-    @property
-    def last(self) -> int:
-        """The last transcript line."""
-        return self.items[-1].seq
 
 
 @dataclass(slots=True)
@@ -74,6 +57,8 @@ class Window:
     seen: Sightings = field(default_factory=Sightings)
     children: Children = field(default_factory=Children)
     """The sub-agents of the session."""
+    wishes: Wishes = field(default_factory=Wishes)
+    """What the model asked to have folded or kept."""
     events: dict[int, Event] = field(default_factory=dict, repr=False)
     """The events that hold source blocks, by transcript line."""
     compactions: dict[int, bool] = field(default_factory=dict)
@@ -147,6 +132,20 @@ class Window:
             kinds.add("call")
         return frozenset(item.key for item in last if item.kind in kinds)
 
+    def wished(self) -> dict[Key, str]:
+        """Return the blocks in full that the model asked to "fold" or to "keep" since the last compaction that stands.
+
+        The last word on a block counts, and those that were kept last come last.
+        """
+        since = max((seq for seq, standing in self.compactions.items() if standing), default=0)
+        found: dict[Key, str] = {}
+        for wish, (first, last) in self.wishes.after(since):
+            for key in self._between(first, last):
+                if self._items[key].form == "full" and not self._items[key].fixed:
+                    found.pop(key, None)
+                    found[key] = wish
+        return found
+
     def ledger(self, key: Key) -> Ledger:
         """Return the ledger that a compaction made."""
         return self._ledgers[key]
@@ -177,6 +176,7 @@ class Window:
             self,
             turns=[*self.turns[:-1], *(turn.copy() for turn in self.turns[-1:])],
             seen=self.seen.copy(),
+            wishes=self.wishes.copy(),
             children=self.children.copy(),
             events=dict(self.events),
             compactions=dict(self.compactions),
@@ -246,6 +246,7 @@ class Window:
 
     def _on_shown(self, event: Event) -> None:
         self.seen.read(event.data.get("reads", ()))
+        self.wishes.see(event.seq, event.data)
         parts = event.data.get("parts", ())
         if parts and "todo.md" in event.data.get("wrote", ()) and parts[0].get("text", "").startswith("<todo>"):
             self.todo = parts[0]["text"]
