@@ -174,6 +174,54 @@ def test_what_nobody_approved_never_reaches_the_model(tmp_path: Path) -> None:
     assert "TRAPPED" not in str(requests(agent)[1].to_json())
 
 
+def test_a_skill_that_forks_runs_apart_and_returns_only_its_result(tmp_path: Path) -> None:
+    """CC-31, OC-29: a context of its own, the manual before its task, only the tools that it allows, one result."""
+    front = "context: fork\nallowed-tools: WebFetch Read Bash\n"
+    put(tmp_path / "home", "dig", "MANUAL: fetch it, then say when $0 opened.", front)
+    workspace = make_workspace(tmp_path / "w", {URL: page("bridge", 300)})
+
+    def says(request: Request) -> str | Sequence[dict[str, Any]]:
+        inside = "MANUAL: fetch it" in str(request.messages[0])
+        seen = results(request)
+        if inside:
+            return "It opened in 1907." if seen else [call("web_fetch", url=URL, find="number 7")]
+        return f"The answer: {seen[0]}" if seen else [call("skill", name="dig", arguments="'number 7' now")]
+
+    agent = skilled(workspace, tmp_path / "home", says)
+    done = agent.run("When did it open?")
+    parent, *child, last = requests(agent)
+    assert_sound([parent, last])
+    assert_sound(child)
+    assert [tool["name"] for tool in child[0].tools] == ["web_fetch", "read", "search"]
+    opening = str(child[0].messages[0])
+    assert "say when number 7 opened." in opening and "When did it open?" not in opening
+    assert "skill" not in canonical(child[0].system), "no tool loads skills there, so that none are offered"
+    (result,) = results(last)
+    assert "It opened in 1907." in result and "MANUAL" not in result and "Paragraph" not in result
+    kinds = [event.data["state"] for event in events_of(workspace, done.session) if event.kind == "child"]
+    assert kinds == ["started", "finished"] and workspace.verify().ok
+
+
+def test_an_agent_that_names_skills_has_them_before_its_task(tmp_path: Path) -> None:
+    """CC-28: whole, as messages, not on demand; also one that is hidden from the model."""
+    put(tmp_path / "home", "house-style", "STYLE: short words.", "disable-model-invocation: true\n")
+    workspace = make_workspace(tmp_path / "w")
+    workspace.folder.root.write_atomic(
+        "agents/writer.md", b"---\ndescription: Writes.\nskills: house-style\n---\nWrite.\n"
+    )
+
+    def says(request: Request) -> str | Sequence[dict[str, Any]]:
+        if "STYLE: short words." in str(request.messages[0]):
+            return "Written."
+        return "Done." if results(request) else [call("task", prompt="Write it.", agent="writer")]
+
+    agent = skilled(workspace, tmp_path / "home", says)
+    agent.run("Have it written.")
+    parent, child, last = requests(agent)
+    assert '<instructions path=\\"skill:house-style\\">' in canonical(child.messages)
+    assert "house-style" not in canonical(parent.system) and "Written." in results(last)[0]
+
+
 # -- the skills that ship
 
 
