@@ -247,7 +247,7 @@ def test_undo_refuses_with_the_numbers_when_the_window_would_not_fit() -> None:
     """DESIGN 6."""
     run = filled(load_policy("manus"), turns=200)
     (event, _) = run.compact()
-    with pytest.raises(LimitReached, match=rf"\d+ tokens; {run.budget.limit} fit"):
+    with pytest.raises(LimitReached, match=rf"\d+ tokens; {run.budget.limit:,} fit"):
         undo(run.window, event.seq, run.budget, run.reader)
     with pytest.raises(NotFound, match="99999"):
         undo(run.window, 99_999, run.budget, run.reader)
