@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "cite": ("manusfs.cli.check_cmd:cite", "Check a report's quotes against the stored bytes."),
     "verify": ("manusfs.cli.check_cmd:verify", "Check every stored byte and every ref."),
     "index": ("manusfs.cli.check_cmd:index", "Make the index anew."),
+    "gc": ("manusfs.cli.gc_cmd:gc", "List what nothing refers to, ask, and free it."),
     "replay": ("manusfs.cli.replay_cmd:replay", "Replay recorded runs under each compaction policy and measure them."),
     "skills": ("manusfs.cli.skills_cmd:skills", "Say which skills there are and why each may be used or not."),
     "trust": (

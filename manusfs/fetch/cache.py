@@ -89,9 +89,11 @@ class PageCache:
     first; one that cannot be made turns the cache off. Safe for threads and processes.
     """
 
-    def __init__(self, directory: str | os.PathLike[str], size_limit: int = 1 << 30) -> None:
+    def __init__(self, directory: str | os.PathLike[str], size_limit: int = 1 << 30, *, wal: bool = True) -> None:
+        """Take the folder, and the most bytes in it. `wal` needs memory that a network file system does not share."""
         self._directory = Path(directory)
         self._size_limit = size_limit
+        self._wal = wal
         self._cache: Any = None
 
     def get(self, url: str) -> CachedPage | None:
@@ -165,6 +167,7 @@ class PageCache:
             statistics=0,
             tag_index=0,
             sqlite_mmap_size=0,
+            sqlite_journal_mode="wal" if self._wal else "delete",
             disk_min_file_size=1 << 40,
         )
         return self._cache
@@ -202,6 +205,9 @@ def _prepared(directory: Path) -> bool:
             descriptor = os.open(directory / "owner", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w") as owner:
                 owner.write(_mark(directory))
+        # SQLite would make it readable for all; what it puts beside it gets the same mode.
+        os.close(os.open(directory / "cache.db", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
+        (directory / "cache.db").chmod(0o600)
     except OSError:
         return False
     return True

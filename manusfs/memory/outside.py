@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from manusfs.fetch import FetchOptions
 from manusfs.records import Extracted
+from manusfs.store.index_file import on_network
 from manusfs.workspace.settings import Settings
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def cached(settings: Settings, folder: Folder, sha256: str) -> bytes | None:
 def _cache(settings: Settings, folder: Folder) -> PageCache:
     from manusfs.fetch import PageCache
 
-    return PageCache(Path(folder.path) / _CACHE, settings.cache_bytes)
+    place = Path(folder.path) / _CACHE
+    return PageCache(place, settings.cache_bytes, wal=not on_network(place / "cache.db"))
 
 
 def extractor(settings: Settings) -> Extractor:

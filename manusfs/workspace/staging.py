@@ -44,6 +44,11 @@ class Staging:
                 self._open()
             return self._fd
 
+    def clean(self) -> None:
+        """Remove what processes that are gone have left; their successors do that too, when they first stage."""
+        with Folders(self._root_fd, self._fs, set()) as folders:
+            self._clean(folders.open(_PLACE))
+
     def new_name(self) -> str:
         """Return a name that is free in the folder."""
         with self._lock:

@@ -100,6 +100,19 @@ def test_a_planted_row_is_a_miss(statement: str, values: Callable[[Path], tuple[
     assert FIRED == [] and secret.exists()
 
 
+def test_only_its_owner_reads_it_and_on_a_network_file_system_it_has_no_wal(folder: Path) -> None:
+    """Promises 5, 12: URLs and bodies may hold secrets; a WAL needs memory that two machines can't share."""
+    cache = PageCache(folder)
+    cache.put(URL, page())
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+    for wal, mode in ((False, "delete"), (True, "wal")):
+        again = PageCache(folder, wal=wal)
+        again.put(URL, page())
+        found = sqlite3.connect(folder / "cache.db")
+        assert found.execute("pragma journal_mode").fetchone()[0] == mode
+        found.close()
+
+
 def test_swapped_bodies_are_a_miss(folder: Path) -> None:
     """F1: each body is checked against its name."""
     cache = PageCache(folder)
