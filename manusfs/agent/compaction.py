@@ -7,8 +7,9 @@ from collections.abc import Callable, Generator
 from manusfs.agent.opening import startup_chars
 from manusfs.agent.recite import todo_text
 from manusfs.agent.reply import usage_data
-from manusfs.agent.running import Running, Stopped
+from manusfs.agent.running import Running, Stopped, notice
 from manusfs.agent.setup import renew, setup
+from manusfs.agent.wishes import kept_before, not_kept
 from manusfs.compact import Fresh, Summariser, ask, compact, due, reopen, room
 from manusfs.errors import LimitReached, ManusfsError, ModelError
 from manusfs.messages import Model, Profile, Reply, Request, Usage
@@ -34,7 +35,7 @@ def make_room(run: Running) -> bool:
     if _asks_first(run, ask(run.window, policy, budget)):
         return False
     renew(run)
-    before, bills = run.window.tokens, list[Event]()
+    before, bills, kept = run.window.tokens, list[Event](), kept_before(run)
     steps = compact(run.window, policy, budget, run.workspace.renderer, _fresh(run), _summariser(run))
     try:
         events = performed(steps, run.summary_model, lambda *paid: _paid(run, bills, *paid), lambda: _on_delta(run))
@@ -47,6 +48,8 @@ def make_room(run: Running) -> bool:
         run.tell("warning", f"no summary was made, the older turns are folded: {failed}")
     if not any(event.kind == "epoch" for event in events):
         return False
+    if lost := not_kept(run.window, kept):
+        run.record([notice(lost)])
     after = run.window.tokens
     run.warned_epoch, run.asking = 0, False
     run.recital.stood(after)

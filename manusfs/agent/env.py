@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from manusfs.agent import wishes
 from manusfs.agent.running import Running
 from manusfs.errors import ToolError
-from manusfs.records import Fetched, Span
+from manusfs.records import Fetched, Ref, Span
 from manusfs.tools import Delegation
 from manusfs.workspace.settings import Settings
 
@@ -86,6 +87,10 @@ class Environment:
         """Return the `msg:` ref of the showing of `span` that still stands in the window, or ""."""
         return self._run.standing.where(ref, span)
 
+    def in_full(self, ref: Ref, *, read: bool = False) -> Sequence[tuple[str, int]]:
+        """Return name and tokens of each block that `ref` names and that stands in full in the context."""
+        return wishes.in_full(self._run.window, ref, read=read)
+
     def delegate(self, order: Delegation) -> Fetched:
         """Return what a sub-agent came to."""
         if self._run.delegate is None:
@@ -107,6 +112,7 @@ class Environment:
             "tokens saved by stubs": f"{run.saved_tokens:,}",
             "observations made in this run": run.observations,
         }
+        status |= wishes.status(run)
         status |= {f"left of {name}": left for name, left in run.limits.left().items()}
         children = run.window.children
         if children.known:

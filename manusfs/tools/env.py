@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from manusfs.records import Fetched, Span
+from manusfs.records import Fetched, Ref, Span
 from manusfs.tools.delegation import Delegation
 from manusfs.workspace.settings import Settings
 
@@ -68,6 +68,13 @@ class ToolEnv(Protocol):
 
     def standing(self, ref: str, span: Span) -> str:
         """Return the `msg:` ref of the showing of `span` of the view `ref` that is still in the window whole, or ""."""
+        ...
+
+    def in_full(self, ref: Ref, *, read: bool = False) -> Sequence[tuple[str, int]]:
+        """Return name and tokens of each block of the session that `ref` names and that stands in full in the context.
+
+        With `read`, only those that show its text as `read` does.
+        """
         ...
 
     def status(self) -> Mapping[str, Any]:

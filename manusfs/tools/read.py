@@ -67,8 +67,8 @@ def read(
         )
         if raw and _is_binary(made):
             return _described(made)
-        if pointer := _pointer(env, made):
-            return Shown((TextPart(pointer),))
+        if (where := _standing(env, made)) is not None:
+            return Shown((TextPart(_pointer(made, where)),), details={"standing": where})
         if (fewer := _fewer(made.data, env.settings.read_bytes, env.settings.read_lines)) is not None:
             limit = fewer
             continue
@@ -125,13 +125,17 @@ def _spans(made: Reading) -> list[str]:
     return [f"{made.ref}@{span}" for span in (made.span, made.tail) if span]
 
 
-def _pointer(env: ToolEnv, made: Reading) -> str:
-    """Return where this text stands already, "" when it has to be shown (CC-15)."""
+def _standing(env: ToolEnv, made: Reading) -> str | None:
+    """Return where this text stands already, None when it has to be shown (CC-15)."""
     if made.meta is None or made.state not in ("stored", "unchanged") or not made.span:
-        return ""
+        return None
     where = env.standing(made.ref, made.span)
     if not where or (made.tail is not None and not env.standing(made.ref, made.tail)):
-        return ""
+        return None
+    return where
+
+
+def _pointer(made: Reading, where: str) -> str:
     on = f' What follows it: read(ref="{made.ref}", offset={made.end}).' if made.next_offset is not None else ""
     return f"Unchanged: {made.ref}@{made.span} stands above as you were shown it ({where}); look there.{on}"
 

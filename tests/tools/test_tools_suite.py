@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 
 from manusfs.errors import ManusfsError, ToolError
 from manusfs.memory import Doors, Workspace
-from manusfs.records import Extracted, Fetched, ImagePart, Shown, Source, Span, TextPart, ViewPart
+from manusfs.records import Extracted, Fetched, ImagePart, ObsRef, Ref, Shown, Source, Span, TextPart, ViewPart
 from manusfs.skills import Skills
 from manusfs.tools import TOOLS, Delegation, ToolBox
 from manusfs.workspace.settings import Settings
@@ -76,6 +76,10 @@ class Env:
     def delegate(self, order: Delegation) -> Fetched:
         """Return the prompt as the answer."""
         return Fetched(Source.call("task", {"prompt": order.prompt}), order.prompt.encode("utf-8"), "text/markdown")
+
+    def in_full(self, ref: Ref, *, read: bool = False) -> Sequence[tuple[str, int]]:
+        """Return that what a test put into `shown` stands in full, once."""
+        return [("7.0", 1_000)] if isinstance(ref, ObsRef) and str(ref.whole) in self.shown else []
 
     def status(self) -> Mapping[str, Any]:
         """Return one line."""
@@ -336,6 +340,25 @@ def test_fetch_and_web_search_pass_on_what_came(env: Env) -> None:
 def test_status_is_one_line_a_fact(env: Env) -> None:
     """Section 2.18."""
     assert text(env, "context_status") == '<listing of="context">\ntokens: 1 of 2\n</listing>'
+
+
+def test_status_takes_wishes_and_says_what_comes_of_each(env: Env) -> None:
+    """Section 2.18: what is folded saves so much, what is brought back is read as `read` does, and kept."""
+    folded, back, standing = keep(env, b"a" * 3_000), keep(env, TEXT.encode()), keep(env, b"what stands " * 300)
+    env.shown[folded] = []
+    env.shown[standing] = [Span(0, 10**6)]
+    made = use(env, "context_status", fold=[folded, "obs:0123456789ab"], bring_back=[back, standing, "notes/none.md"])
+    status, read = env.workspace.renderer.blocks(made.parts)
+    assert f"fold {folded}: 1 block, saves about 950 tokens" in status["text"]
+    assert "fold obs:0123456789ab: nothing of it stands in full" in status["text"]
+    assert f"bring back {back}: shown below" in status["text"]
+    assert f"bring back {standing}: it stands above in full (msg:20261130-abcd:7)" in status["text"]
+    assert "bring back notes/none.md: " in status["text"] and "no " in status["text"].partition("none.md: ")[2]
+    assert read["text"].startswith(f'<read ref="{back}"') and "Line 1 about the plant" in read["text"]
+    assert made.details["folds"] == made.details["keeps"] == ["7.0"] and made.details["pins"] == [1]
+    assert made.details["reads"][0].startswith(f"{back}@0-")
+    with pytest.raises(ToolError, match="20 refs"):
+        use(env, "context_status", fold=["obs:0"] * 21)
 
 
 @pytest.mark.parametrize("name", ["read", "search", "grep", "list"])
