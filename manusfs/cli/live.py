@@ -34,6 +34,8 @@ class Live:
         self._quiet = quiet
         self._console: Any = None
         self._status: Any = None
+        self._prefix = ""
+        """Which sub-agent a line is about."""
 
     def __enter__(self) -> Live:
         if not self._quiet and on_terminal():
@@ -57,12 +59,19 @@ class Live:
         if self._quiet and event.kind != "warning":
             return
         method = getattr(self, f"_on_{event.kind}", None)
+        # The number alone: the session's own name stands in its first line.
+        child = str(event.data.get("child") or "")
+        self._prefix = f"[{child.partition('.')[2]}] " if child else ""
         if method is not None:
             with unwatched():
                 method(event)
 
     def _on_start(self, event: AgentEvent) -> None:
         data = event.data
+        if data.get("child"):
+            verb = "goes on" if data.get("resumed") else "begins"
+            self._line(f"sub-agent {data['child']} {verb} · model {data.get('model')} · {line(str(data['title']), 80)}")
+            return
         verb = "resuming" if data.get("resumed") else "session"
         self._line(
             f"{verb} {data.get('session')} · model {data.get('model')} · window {data.get('window', 0):,} tokens"
@@ -70,7 +79,7 @@ class Live:
 
     def _on_text(self, event: AgentEvent) -> None:
         # The answer goes to stdout when it is whole; here only the first line tells what the model is about.
-        first = event.text.strip().splitlines()[0] if event.text.strip() else ""
+        first = event.text.strip().splitlines()[0] if event.text.strip() and not self._prefix else ""
         if self._status is not None and first:
             self._status.update(line(first, 80))
 
@@ -100,10 +109,14 @@ class Live:
         share = f" ({100 * window // size} %)" if size else ""
         saved = f"saved by stubs {data.get('saved_tokens', 0):,}"
         text = f"turn {data.get('turn')} · window {window:,} tokens{share} · {saved}{cost}"
-        if self._status is not None:
+        if self._status is not None and not self._prefix:
             self._status.update(text)
-        else:
+        elif self._status is None:
             self._line(f"  {text}")
+
+    def _on_done(self, event: AgentEvent) -> None:
+        why = f": {event.text}" if event.text else ""
+        self._line(f"{event.data.get('state')}{why}")
 
     def _on_compaction(self, event: AgentEvent) -> None:
         self._line(f"compacted: {event.text}")
@@ -112,6 +125,7 @@ class Live:
         self._line(f"note: {event.text}")
 
     def _line(self, text: str) -> None:
+        text = f"{self._prefix}{text}"
         if self._console is not None:
             # Through rich, which lifts the status line out of the way.
             self._console.print(escape.terminal(masked(text)), soft_wrap=True)

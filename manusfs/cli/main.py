@@ -45,6 +45,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "gc": ("manusfs.cli.gc_cmd:gc", "List what nothing refers to, ask, and free it."),
     "replay": ("manusfs.cli.replay_cmd:replay", "Replay recorded runs under each compaction policy and measure them."),
     "skills": ("manusfs.cli.skills_cmd:skills", "Say which skills there are and why each may be used or not."),
+    "agents": ("manusfs.cli.agents_cmd:agents", "Say which agents there are, and whether each may be used."),
     "trust": (
         "manusfs.cli.workspace_cmd:trust",
         "Approve the skills of a folder, and the settings of one that is not yours.",

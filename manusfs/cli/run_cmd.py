@@ -195,6 +195,7 @@ def agent_for(app: App, workspace: Workspace, on_event: Callable[[AgentEvent], N
         credential=fingerprint(keys.anthropic, app.hmac_key()) if keys.anthropic and name != "offline" else "",
         trusted=app.trust.is_known(workspace.folder.path),
         skills=_skills(app, workspace) if name != "offline" else None,  # which can quote, and follow no manual
+        agents=lambda: app.trust.agents(workspace.folder.path),
         remember=lambda session: remembered(given.flags, session, app.secret),
     )
     return Agent(workspace, name, workspace.settings, on_event, stop, access)

@@ -8,12 +8,13 @@ import click
 
 from manusfs.cli.app import App
 from manusfs.cli.fill import show_filling
-from manusfs.cli.out import data, emit, human_bytes, talk
+from manusfs.cli.out import data, emit, human_bytes, line, talk
 from manusfs.cli.sessions import events_of
 from manusfs.cli.types import Count, SessionName
 
 if TYPE_CHECKING:
     from manusfs.memory import Workspace
+    from manusfs.view import Branch
 
 __all__ = ["context", "show", "stats"]
 
@@ -21,22 +22,30 @@ __all__ = ["context", "show", "stats"]
 @click.command()
 @click.argument("session", required=False, type=SessionName())
 @click.option("--whole", is_flag=True, help="Do not cut texts.")
+@click.option("--tree", "as_tree", is_flag=True, help="The session with its sub-agents, and what all came to.")
 @click.option("--json", "as_json", is_flag=True, help="One object an entry: seq, time, kind, text, ref.")
 @click.pass_context
-def show(context: click.Context, session: str | None, whole: bool, as_json: bool) -> None:
+def show(context: click.Context, session: str | None, whole: bool, as_tree: bool, as_json: bool) -> None:
     """Show what happened in a session.
+
+    With --tree --json one object a session: session, depth, state, stop, title, agent, mode, ref, replies, tokens and
+    cost_usd of its own; the last object has the sums.
 
     \b
     Examples:
       manusfs show
       manusfs show 20261130-ab12 --json
+      manusfs show 20261130-ab12 --tree
 
     Exit codes: 0 done, 1 no such session, 78 no workspace.
     """
-    from manusfs.view import timeline
+    from manusfs.view import timeline, tree
 
     with App(context).open() as workspace:
         name, events = events_of(workspace, session)
+        if as_tree:
+            _print_tree(tree(workspace.folder, name, events), as_json)
+            return
         for entry in timeline(name, events, whole=whole):
             if as_json:
                 emit(entry.to_json())
@@ -84,6 +93,8 @@ def context(context: click.Context, session: str | None, number: int | None, tok
 def stats(context: click.Context, session: str | None, as_json: bool) -> None:
     """Sum up sizes, tokens and cost.
 
+    Each session counts by itself; one that had sub-agents is followed by the sums of all of them together with it.
+
     \b
     Example:
       manusfs stats --json
@@ -91,13 +102,15 @@ def stats(context: click.Context, session: str | None, as_json: bool) -> None:
     Exit codes: 0 done, 1 no such session, 78 no workspace.
     """
     from manusfs.session import sessions
-    from manusfs.view import totals
+    from manusfs.view import totals, tree
 
     with App(context).open() as workspace:
         known = [info.session for info in sessions(workspace.folder) if info.purpose != "intake"]
         for name in [session] if session else known:
             name, events = events_of(workspace, name)
             _print_session(name, totals(events), as_json)
+            if any(event.kind == "child" and "copied" not in event.data for event in events):
+                _print_sums(tree(workspace.folder, name, events), as_json)
         if not session:
             _print_workspace(workspace, as_json)
 
@@ -115,6 +128,49 @@ def _print_session(name: str, total: dict[str, Any], as_json: bool) -> None:
         f"{tokens:,} tokens in ({read:,} from the cache), {total['output_tokens']:,} out, "
         f"{total['saved_tokens']:,} kept out by stubs{cost}"
     )
+
+
+def _print_tree(root: Branch, as_json: bool) -> None:
+    if as_json:
+        for branch in root.walk():
+            emit(branch.to_json())
+    else:
+        _print_branch(root, "", "")
+    _print_sums(root, as_json)
+
+
+def _print_branch(branch: Branch, lead: str, below: str) -> None:
+    total = branch.totals
+    cost = f", ${total['cost_usd']:.4f}" if total["cost_usd"] else ""
+    state = f"{branch.state} ({branch.stop})" if branch.state in ("failed", "stopped") and branch.stop else branch.state
+    who = "".join(f", {word}" for word in (f"agent {branch.agent}" if branch.agent else "", branch.mode) if word)
+    ref = f"  {branch.ref}" if branch.ref else ""
+    replies = f"{total['replies']} {'turn' if total['replies'] == 1 else 'turns'}"
+    data(
+        f"{lead}{branch.session}  {state}{who}  {replies}, {_tokens_in(total):,} tokens in, "
+        f"{total['output_tokens']:,} out{cost}{ref}  {line(branch.title, 60)}"
+    )
+    for at, child in enumerate(branch.children, 1):
+        last = at == len(branch.children)
+        _print_branch(child, f"{below}{'└─' if last else '├─'} ", f"{below}{'   ' if last else '│  '}")
+
+
+def _print_sums(root: Branch, as_json: bool) -> None:
+    sums = root.sums()
+    if as_json:
+        emit({"tree": root.session, **sums})
+        return
+    cost = f", ${sums['cost_usd']:.4f}" if sums["cost_usd"] else ""
+    data(
+        f"{root.session} with all below it: {sums['sessions']} sessions, {sums['replies']} turns, {sums['calls']} "
+        f"calls, {sums['observations']} observations, {_tokens_in(sums):,} tokens in, "
+        f"{sums['output_tokens']:,} out{cost}"
+    )
+
+
+def _tokens_in(total: dict[str, Any]) -> int:
+    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    return sum(int(total[name]) for name in names)
 
 
 def _print_workspace(workspace: Workspace, as_json: bool) -> None:

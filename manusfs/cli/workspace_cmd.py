@@ -52,15 +52,16 @@ def init(context: click.Context, directory: Path, as_json: bool) -> None:
 
 @click.command()
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object: path, settings, skills, state.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object: path, settings, skills, agents, state.")
 @click.pass_context
 def trust(context: click.Context, yes: bool, as_json: bool) -> None:
-    """Approve the skills of a folder, and the settings of one that is not yours.
+    """Approve the skills and agents of a folder, and the settings of one that is not yours.
 
     Its AGENTS.md then counts as instructions, and its settings that widen access count. What is approved is pinned by
     hash in your own configuration; a change there asks again. In a folder of your own, this approves what you changed
-    of those settings; `manusfs config` says which wait. Skills under skills/ and .agents/skills/ wait in every folder,
-    as a page or a program may have written them: read them first (`manusfs skills show NAME`).
+    of those settings; `manusfs config` says which wait. Skills under skills/ and .agents/skills/, and the files in
+    agents/, wait in every folder, as a page or a program may have written them: read them first (`manusfs skills show
+    NAME`).
 
     \b
     Example:
@@ -78,13 +79,14 @@ def trust(context: click.Context, yes: bool, as_json: bool) -> None:
         talk(context, "Its AGENTS.md and notes will count as instructions.")
     for name, value in sorted(guarded.items()):
         talk(context, f"Setting that widens access: {name} = {value!r}")
-    pins = _skills(app, folder)
+    pins, files = _skills(app, folder), _agents(app, folder)
     if not yes and not _confirmed():
         talk(context, "not trusted: nothing was changed")
         context.exit(1)
-    app.trust.pin(folder, table, skills=pins)
+    app.trust.pin(folder, table, skills=pins, agents=files)
     if as_json:
-        emit({"path": str(folder), "settings": guarded, "skills": sorted(pins), "state": app.state(folder, table)})
+        approved = {"settings": guarded, "skills": sorted(pins), "agents": sorted(files)}
+        emit({"path": str(folder), **approved, "state": app.state(folder, table)})
     else:
         data(f"trusted {folder}")
 
@@ -104,6 +106,26 @@ def _skills(app: App, folder: Path) -> dict[str, str]:
         known = "approved" if approved.get(skill.home) == skill.pin else "changed" if skill.home in approved else "new"
         files = f"{counted(len(skill.hashes), 'file')}, sha256 {skill.pin[:12]}"
         talk(context=app.context, text=f"Skill ({known}): {skill.home} ({files}): {line(skill.description, 100)}")
+    return pins
+
+
+def _agents(app: App, folder: Path) -> dict[str, str]:
+    """Tell the files in agents/ of `folder`, and return the hash of each as it was told."""
+    from manusfs.agent.roles import roles
+    from manusfs.workspace.paths import Root
+
+    root = Root(folder)
+    try:
+        found = roles(root, dict, trusted=False)
+    finally:
+        root.close()
+    approved, pins = app.trust.agents(folder), {}
+    for role in found:
+        if role.state == "broken":
+            continue
+        pins[role.path] = role.sha256
+        known = "approved" if approved.get(role.path) == role.sha256 else "changed" if role.path in approved else "new"
+        talk(app.context, f"Agent ({known}): {role.path} (sha256 {role.sha256[:12]}): {line(role.description, 100)}")
     return pins
 
 

@@ -61,6 +61,9 @@ def complete_name(folder: Folder, text: str) -> str:
     found = [name for name in names if len(text) >= 3 and (name.startswith(text) or name.endswith(text))]
     if text in names or len(found) == 1:
         return text if text in names else found[0]
+    # The beginning of a session's name is that of its sub-agents' names, too.
+    if len(tops := [name for name in found if "." not in name]) == 1:
+        return tops[0]
     if found:
         raise NotFound(f"{text!r} can be several sessions: {', '.join(found[:8])}", hint="give more of the name")
     raise NotFound(f"no session {text[:80]!r}", hint="`manusfs ls sessions` lists them")

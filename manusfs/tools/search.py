@@ -43,7 +43,9 @@ def search(env: ToolEnv, query: str, within: str | None = None, limit: int = 8) 
         raise ToolError(f"`limit` must be 1 to {_MOST}, not {limit}")
     found = env.workspace.search(query, within=within or None, limit=min(_MOST, 3 * limit))
     # What this session said itself repeats the words of its own plan; whoever wants it asks for session:ID.
-    own = "" if "session:" in query else f"msg:{env.session}:"
+    # So do its sub-agents, and the session that it is one of.
+    top = f"msg:{env.session.partition('.')[0]}"
+    own = () if "session:" in query else (f"{top}:", f"{top}.")
     hits = [hit for hit in found if not own or not hit.ref.startswith(own)][:limit]
     head = f'<hits query="{escape.field(query, 200)}" total="{len(hits)}">'
     note = escape.field(getattr(found, "note", ""), 400)

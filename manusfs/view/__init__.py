@@ -2,5 +2,6 @@
 
 from manusfs.view.steps import open_calls, request_at, totals, window_at
 from manusfs.view.timeline import Entry, timeline
+from manusfs.view.tree import Branch, tree
 
-__all__ = ["Entry", "open_calls", "request_at", "timeline", "totals", "window_at"]
+__all__ = ["Branch", "Entry", "open_calls", "request_at", "timeline", "totals", "tree", "window_at"]

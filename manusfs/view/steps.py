@@ -64,11 +64,16 @@ def open_calls(events: Sequence[Event]) -> int:
 
 
 def totals(events: Sequence[Event]) -> dict[str, Any]:
-    """Return what a session came to: replies, calls, observations, tokens, money, epochs."""
+    """Return what a session came to by itself: replies, calls, observations, tokens, money, epochs.
+
+    What a fork has of its parent's lines is that one's.
+    """
     count: dict[str, Any] = {"replies": 0, "calls": 0, "observations": 0, "epochs": 0, **dict.fromkeys(_USAGE, 0)}
     cost, saved = 0.0, 0
     for event in events:
         data = event.data
+        if "copied" in data:
+            continue
         if event.kind == "message" and data.get("role") == "assistant":
             count["replies"] += 1
             count["calls"] += sum(block.get("type") == "tool_use" for block in data["content"])

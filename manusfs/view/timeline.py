@@ -60,6 +60,9 @@ def _wordings(event: Event) -> Iterator[tuple[str, str]]:
     elif event.kind == "compaction":
         before, after = data.get("before_tokens"), data.get("after_tokens")
         yield "compaction", f"{data.get('policy')}: {before} to {after} tokens, {len(data.get('moves', ()))} moves"
+    elif event.kind == "child":
+        told = " ".join(str(data[name]) for name in ("state", "stop") if data.get(name))
+        yield "child", f"{data.get('session')} {told}" + (f": {data['title']}" if data.get("title") else "")
     else:
         yield event.kind, str(data.get("text") or data.get("message") or data.get("stop") or canonical(data))
 

@@ -66,6 +66,11 @@ class Trust:
         entry = self._table().get(str(folder.resolve()))
         return dict(entry["skills"]) if entry is not None else {}
 
+    def agents(self, folder: Path) -> Mapping[str, str]:
+        """Return the hash of each file in `agents/` of `folder` that the user approved, by its workspace path."""
+        entry = self._table().get(str(folder.resolve()))
+        return dict(entry["agents"]) if entry is not None else {}
+
     def pin(
         self,
         folder: Path,
@@ -73,10 +78,12 @@ class Trust:
         *,
         own: bool = False,
         skills: Mapping[str, str] | None = None,
+        agents: Mapping[str, str] | None = None,
     ) -> None:
         """Record that the user approves `settings`, those that the file in `folder` holds now.
 
-        `skills` are the hashes of the skills in it that are approved, all of them; None for those that were.
+        `skills` are the hashes of the skills in it that are approved, all of them; None for those that were. So are
+        `agents`, of the files in `agents/`.
 
         Raises:
             StorageError: the user's configuration can't be written.
@@ -86,7 +93,8 @@ class Trust:
         before = table.get(key, {})
         mine = own or bool(before.get("own", False))
         kept = before.get("skills", {}) if skills is None else dict(skills)
-        table[key] = {"own": mine, "pin": settings_pin(settings, own=mine), "skills": kept}
+        files = before.get("agents", {}) if agents is None else dict(agents)
+        table[key] = {"own": mine, "pin": settings_pin(settings, own=mine), "skills": kept, "agents": files}
         self._write(json.dumps(table, indent=1, sort_keys=True).encode("utf-8"))
 
     def _table(self) -> dict[str, dict[str, Any]]:
@@ -114,4 +122,5 @@ class Trust:
 
 def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
     skills = {str(path): str(pin) for path, pin in entry.get("skills", {}).items()}
-    return {"own": bool(entry["own"]), "pin": str(entry["pin"]), "skills": skills}
+    agents = {str(path): str(pin) for path, pin in entry.get("agents", {}).items()}
+    return {"own": bool(entry["own"]), "pin": str(entry["pin"]), "skills": skills, "agents": agents}

@@ -96,4 +96,9 @@ def test_every_command_has_a_help_line_an_example_and_exit_codes() -> None:
         assert text.splitlines()[0] == line, name
         assert f"manusfs {name}" in text or "manusfs -w" in text, name
         assert "Exit codes:" in text, name
-        assert any("--json" in option.opts for option in command.params) or name in ("completion", "index", "skills"), name
+        assert any("--json" in option.opts for option in command.params) or name in (
+            "agents",
+            "completion",
+            "index",
+            "skills",
+        ), name

@@ -31,6 +31,9 @@ SNIPPET_CHARS = 700
 _WIDE_BYTES = 700
 """A passage shorter than this shows what stands beside it: an answer stands beside its question."""
 
+_TASKS = "observations/tool/task/"
+"""What sub-agents answered stands there: it is written here, like a report, and its sources stand beside it."""
+
 _EACH_TERM = 0.3
 """Added to the score for each different term in a hit. In a small workspace every word is common, and bm25 gives 0."""
 
@@ -173,6 +176,8 @@ class _Search:
         self._shown.setdefault((segment.owner, segment.view), []).append(span)
         ref = _ref(segment, span)
         score += _EACH_TERM * len({term for _, _, term in self._matcher.folded_spans(fold_plain(snippet))})
+        if self._weights and body.path.startswith(_TASKS):
+            score *= OWN_WEIGHTS["report"]
         return Hit(ref, body.path, body.url, body.title, score, snippet, *lines, kind=body.kind)
 
     def _covered(self, segment: Segment, span: Span) -> bool:

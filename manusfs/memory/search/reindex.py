@@ -168,7 +168,8 @@ def _add_sessions(folder: Folder, index: Index) -> tuple[int, dict[str, tuple[in
         found = scan(data)
         _note_orders(found.events, orders)
         for event in found.events:
-            if event.kind == "message":
+            # What a fork has of its parent's lines is found in its parent.
+            if event.kind == "message" and "copied" not in event.data:
                 added += _add_message(index, entry.name, event)
         if found.events:
             index.add_session(_session_row(row, found.events, row.indexed_bytes + found.size))
