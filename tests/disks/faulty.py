@@ -12,7 +12,7 @@ from manusfs.workspace import FileSystem, storage_error
 T = TypeVar("T")
 
 KILLS = ("before", "after", "half")
-ERRORS = ("ENOSPC", "EIO", "EMFILE")
+ERRORS = ("ENOSPC", "EIO", "EMFILE", "EDQUOT", "EFBIG", "EROFS")
 
 
 class Killed(BaseException):
@@ -49,7 +49,7 @@ class FaultyDisk(FileSystem):
             if self.mode == "half" and half is not None:
                 half()
             raise Killed
-        if self.mode == "ENOSPC" and half is not None:
+        if self.mode in ("ENOSPC", "EDQUOT", "EFBIG") and half is not None:
             half()
         raise storage_error(OSError(getattr(errno, self.mode), self.mode), name, "a file")
 

@@ -166,7 +166,7 @@ def crash_states(ops: list[Op], seed: int, step: int = 1) -> Iterator[tuple[_Dis
     """Yield disks as a power cut after every `step`-th operation may leave them, with what was acknowledged by then."""
     rng = random.Random(seed)
     for cut in range(1, len(ops) + 1, step):
-        for mode in ("none", "all", "some", "some"):
+        for mode in ("none", "all", "some", "some", "some", "some"):
             disk = _Disk(rng, mode)
             for op in ops[:cut]:
                 disk.play(op)
