@@ -24,6 +24,8 @@ def slug(text: str) -> str:
 
 def skeleton(name: str) -> str:
     """Return `name` as it looks: two names with one skeleton are told apart by nobody."""
+    if name.isascii():
+        return name
     marked = unicodedata.normalize("NFKD", name)
     return "".join(_LOOKS.get(char, char) for char in marked if not unicodedata.combining(char))
 

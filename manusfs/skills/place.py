@@ -171,15 +171,13 @@ class Place:
 
     def _folder(self, parts: tuple[str, ...], root: int | None = None) -> int:
         """Return a descriptor of the folder `parts` in the root."""
-        at = self.location(parts) or "."
         try:
             if root is None:
-                fd = os.open(self.base, os.O_RDONLY | os.O_DIRECTORY)
-                parts = (*self.inner, *parts)
+                fd, steps = os.open(self.base, os.O_RDONLY | os.O_DIRECTORY), (*self.inner, *parts)
             else:
                 # Opened anew, not duplicated: a duplicate would share its place in the listing.
-                fd = open_folder(root, ".")
-            for part in parts:
+                fd, steps = open_folder(root, parts[0] if parts else "."), parts[1:]
+            for part in steps:
                 try:
                     inner = open_folder(fd, part)
                 finally:
@@ -187,7 +185,7 @@ class Place:
                 fd = inner
             return fd
         except OSError as error:
-            raise opening_error(error, at) from error
+            raise opening_error(error, self.location(parts) or ".") from error
 
 
 def bundled() -> Place:

@@ -71,7 +71,7 @@ class Scanner:
             except FileNotFoundError:
                 continue
             except (ManusfsError, OSError) as error:
-                broken.append(Broken(place.location((_told(name),)), _why(error)))
+                broken.append(Broken(_location(place, (name,)), _why(error)))
                 continue
             if parts in done:
                 continue
@@ -84,7 +84,6 @@ class Scanner:
         self, place: Place, parts: tuple[str, ...], root: int, broken: list[Broken]
     ) -> tuple[_Mark, Skill | Broken] | None:
         """Return the skill in one folder, None when it holds no SKILL.md."""
-        location = place.location(tuple(map(_told, parts)))
         try:
             file = place.look(parts, FILES, root)
             if file is None:
@@ -96,16 +95,16 @@ class Scanner:
                 return known
             if file.size > SKILL_MAX:
                 why = f"{file.path} has {file.size:,} bytes; the most is {SKILL_MAX:,}"
-                return mark, Broken(location, why)
+                return mark, Broken(_location(place, parts), why)
             text = place.read((*parts, file.path), SKILL_MAX, root).decode("utf-8")
             made = parse(text, place, parts, file.path, file.size)
             if isinstance(made, str):
-                return mark, Broken(location, made)
+                return mark, Broken(_location(place, parts), made)
             return mark, _pinned(made, root, [one.path for one in files]) if place.guarded else made
         except UnicodeDecodeError:
-            return (), Broken(location, "SKILL.md is not UTF-8: save it as UTF-8")
+            return (), Broken(_location(place, parts), "SKILL.md is not UTF-8: save it as UTF-8")
         except (ManusfsError, OSError) as error:
-            return (), Broken(location, _why(error))
+            return (), Broken(_location(place, parts), _why(error))
 
 
 def _pinned(skill: Skill, root: int, paths: list[str]) -> Skill:
@@ -120,9 +119,9 @@ def _pinned(skill: Skill, root: int, paths: list[str]) -> Skill:
     return replace(skill, hashes=hashes, pin=pin)
 
 
-def _told(name: str) -> str:
-    """Return a file name as text that can be shown anywhere, whatever bytes it is."""
-    return os.fsencode(name).decode("utf-8", "replace")
+def _location(place: Place, parts: tuple[str, ...]) -> str:
+    """Return how a folder is called, as text that can be shown anywhere, whatever bytes its name is."""
+    return place.location(tuple(os.fsencode(part).decode("utf-8", "replace") for part in parts))
 
 
 def _why(error: Exception) -> str:
