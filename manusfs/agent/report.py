@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from manusfs.agent.result import Citations
 from manusfs.agent.standing import Standing
 from manusfs.memory import Resolver, citations
+from manusfs.memory.citations import CitationReport
+from manusfs.memory.footnotes import used_labels
+from manusfs.memory.links import relinked
 from manusfs.records import escape, secrets
 from manusfs.workspace.paths import Root
 
@@ -15,6 +18,7 @@ __all__ = ["Header", "Report", "write_report"]
 
 _TITLE_CHARS = 100
 _TASK_CHARS = 2_000
+_CLAIMS, _CLAIM_CHARS = 10, 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +45,10 @@ class Report:
 def write_report(root: Root, answer: str, header: Header, resolver: Resolver, standing: Standing) -> Report:
     """Return the report written to `reports/<session>-<n>.md`, n the next that is free.
 
-    Its footnotes are checked against their spans, and refs that the model cites but was never shown are told.
+    Its footnotes are checked against their spans, and refs that the model cites but was never shown are told; so are
+    claims without any. In the file each footnote opens the stored text at its line, and the page at its words.
     """
+    answer = citations.narrowed(answer, resolver, _own_labels(answer))
     answer, moved = citations.fix(answer, resolver)
     checked = citations.check(answer, resolver, read_refs=standing.refs())
     counts = Citations(checked.total, checked.verified)
@@ -52,7 +58,8 @@ def write_report(root: Root, answer: str, header: Header, resolver: Resolver, st
     path = _free(root, header.session)
     # A report is read on terminals and passed on: nothing in it may act there, whatever a model wrote, or give a secret
     # away that the task's own URLs may hold.
-    text = secrets.text(_text(answer, header, counts, problems))
+    account = _account(checked, problems)
+    text = secrets.text(_text(relinked(answer, resolver), header, account))
     root.write_atomic(path, escape.terminal(text).encode("utf-8"))
     return Report(path, answer, counts, problems)
 
@@ -66,7 +73,27 @@ def _free(root: Root, session: str) -> str:
     return f"reports/{session}-{max(numbers) + 1}.md"
 
 
-def _text(answer: str, header: Header, counts: Citations, problems: tuple[str, ...]) -> str:
+def _own_labels(answer: str) -> list[str]:
+    """Return the labels of the footnotes that were made of a model's own citations (`messages/cited.py`)."""
+    return [label for label in used_labels(answer) if re.fullmatch(r"\d+\.\d+", label)]
+
+
+def _account(checked: CitationReport, problems: tuple[str, ...]) -> list[str]:
+    """Return the lines that say how the citations fared, and which claims have none."""
+    loose = f" {checked.normalised} of them with other white space, quotation marks or dashes." * bool(
+        checked.normalised
+    )
+    lines = [f"Citations: {checked.verified} of {checked.total} quotes stand word for word in their source.{loose}"]
+    lines += [f"* {problem}" for problem in problems]
+    if checked.uncited:
+        lines += ["", f"Claims without a citation: {len(checked.uncited)}"]
+        lines += [f"* “{claim[:_CLAIM_CHARS]}”" for claim in checked.uncited[:_CLAIMS]]
+    if len(checked.uncited) > _CLAIMS:
+        lines.append(f"* and {len(checked.uncited) - _CLAIMS} more: `manusfs cite` lists them")
+    return lines
+
+
+def _text(answer: str, header: Header, account: list[str]) -> str:
     title = _title(answer, header.task)
     task = header.task.strip()
     task = task if len(task) <= _TASK_CHARS else f"{task[:_TASK_CHARS]} …"
@@ -81,8 +108,7 @@ def _text(answer: str, header: Header, counts: Citations, problems: tuple[str, .
         _body(answer),
         "",
     ]
-    lines += ["---", "", f"Citations: {counts.verified} of {counts.total} quotes stand word for word in their source."]
-    lines += [f"* {problem}" for problem in problems]
+    lines += ["---", "", *account]
     return "\n".join(lines) + "\n"
 
 

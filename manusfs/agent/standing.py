@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
-from manusfs.errors import BadRef
-from manusfs.records import Event, MsgRef, ObsRef, Span, parse_ref
+import re
 
-__all__ = ["Standing"]
+from manusfs.errors import BadRef, ManusfsError
+from manusfs.records import Event, MsgRef, ObsRef, Span, parse_ref
+from manusfs.session import Transcript
+from manusfs.workspace import Folder
+
+__all__ = ["Standing", "shown_refs"]
+
+
+def shown_refs(folder: Folder, report: str) -> tuple[str, ...] | None:
+    """Return what the session that wrote `report` was ever shown of observations; None when that is not known.
+
+    A report is named after its session, whose transcript tells.
+    """
+    match = re.search(r"(?:\A|/)([\w.-]+)-\d+\.md\Z", report)
+    if match is None or not report.startswith("reports/"):
+        return None
+    try:
+        with Transcript.open(folder, match[1]) as transcript:
+            standing = Standing(match[1])
+            for event in transcript.events:
+                standing.apply(event)
+    except ManusfsError:
+        return None
+    return standing.refs()
 
 
 class Standing:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,7 @@ from manusfs.cli.types import ReportPath
 from manusfs.errors import NotFound
 
 if TYPE_CHECKING:
+    from manusfs.memory.links import Links
     from manusfs.memory.verify import Report
     from manusfs.workspace.paths import Root
 
@@ -29,7 +30,9 @@ def cite(context: click.Context, report: str, fix: bool, as_json: bool) -> None:
     """Check a report's quotes against the stored bytes.
 
     "exact" is byte for byte; "normalised" is word for word with other white space, quotation marks or dashes. Both are
-    verified. A span that ends past the end of its source is not.
+    verified. A span that ends past the end of its source is not. What the report's session was never shown is flagged,
+    and claims without a citation are listed. --fix also makes the links of the footnotes anew: to the stored text at
+    its line, and to the page at its words.
 
     REPORT is a path in the workspace, a path from here that leads there, or a name in reports/.
 
@@ -40,21 +43,27 @@ def cite(context: click.Context, report: str, fix: bool, as_json: bool) -> None:
 
     Exit codes: 0 every quote stands in its span, 12 one does not, 1 no such report, 78 no workspace.
     """
+    from manusfs.agent.standing import shown_refs
     from manusfs.memory import citations
+    from manusfs.memory.footnotes import footnotes
+    from manusfs.memory.links import links, relinked
 
     with App(context).open() as workspace:
         root = workspace.folder.root
         report = _report(root, report)
         text = root.read_edited(report).decode("utf-8", "replace")
         if fix:
-            text, count = citations.fix(text, workspace.resolver)
-            if count:
-                root.write_atomic(report, text.encode("utf-8"))
+            fixed, count = citations.fix(text, workspace.resolver)
+            fixed = relinked(fixed, workspace.resolver, "../" * report.count("/"))
+            if fixed != text:
+                root.write_atomic(report, fixed.encode("utf-8"))
+                text = fixed
             talk(context, f"{count} spans set right")
-        checked = citations.check(text, workspace.resolver)
+        checked = citations.check(text, workspace.resolver, shown_refs(workspace.folder, report))
+        opens = {note.label: found for note in footnotes(text) if (found := links(note, workspace.resolver))}
     for citation in checked.all:
         if as_json:
-            emit(citation.to_json())
+            emit({**citation.to_json(), **_opens(opens.get(citation.label))})
         else:
             data(
                 f"[^{citation.label}] {citation.state:<10} {citation.ref}"
@@ -70,6 +79,13 @@ def cite(context: click.Context, report: str, fix: bool, as_json: bool) -> None:
         for claim in checked.uncited:
             data(f"no citation: {claim[:120]}")
     context.exit(0 if checked.ok else 12)
+
+
+def _opens(found: Links | None) -> dict[str, Any]:
+    """Return what a footnote opens, as `cite --json` prints it: a file with its line, and a page."""
+    if found is None:
+        return {"path": "", "path_line": 0, "page": ""}
+    return {"path": found.path, "path_line": found.line, "page": found.page}
 
 
 def _report(root: Root, given: str) -> str:

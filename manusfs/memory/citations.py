@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 from manusfs.errors import ManusfsError
 from manusfs.memory.footnotes import Footnote, footnotes, format_footnote, uncited_claims, used_labels
+from manusfs.memory.quotes import find
 from manusfs.memory.reading import decoded
 from manusfs.records import ObsRef, Ref, Span, escape, parse_ref, secrets
 
-__all__ = ["STATES", "Citation", "CitationReport", "check", "fix", "format_footnote"]
+__all__ = ["STATES", "Citation", "CitationReport", "check", "fix", "format_footnote", "narrowed"]
 
 CitationState = Literal["exact", "normalised", "elsewhere", "absent", "unresolved", "undefined"]
 
-_QUOTES = "\"'“”„‟‘’‚‛«»‹›′″"
 _DANGLING = "used, but no footnote defines it"
-_DASHES = "-‐‑‒–—―−"
-_TOKENS = re.compile(rf"(\s+|[{_QUOTES}]|[{_DASHES}]|…|\.\.\.)")
+_MOST_OTHERS = 20
 
 
 class Source(Protocol):
@@ -134,8 +132,9 @@ def check(report: str, resolver: Source, read_refs: Iterable[str] | None = None)
     shown = None if read_refs is None else _shown(read_refs)
     defined = footnotes(report)
     labels = {note.label for note in defined}
+    others = _cited(defined)
     return CitationReport(
-        citations=tuple(_citation(note, resolver, shown) for note in defined),
+        citations=tuple(_citation(note, resolver, shown, others) for note in defined),
         uncited=uncited_claims(report),
         undefined=tuple(label for label in used_labels(report) if label not in labels),
     )
@@ -145,15 +144,63 @@ def fix(report: str, resolver: Source) -> tuple[str, int]:
     """Return `report` with the right span wherever a quote stands elsewhere in what it cites, and how many were set."""
     count = 0
     for note in reversed(footnotes(report)):
-        citation = _citation(note, resolver, None)
+        citation = _citation(note, resolver, None, ())
         if citation.right_ref:
-            start, end = note.ref_at
-            report = report[:start] + citation.right_ref + report[end:]
+            report = _with_ref(report, note, citation.right_ref)
             count += 1
     return report, count
 
 
-def _citation(note: Footnote, resolver: Source, shown: dict[str, list[Span | None]] | None) -> Citation:
+def narrowed(report: str, resolver: Source, labels: Iterable[str]) -> str:
+    """Return `report` with the spans of the footnotes `labels` narrowed to their quotes.
+
+    What a model cites by itself is cited by the whole that was read; its words stand somewhere in that.
+    """
+    wanted = set(labels)
+    for note in reversed(footnotes(report)):
+        if note.label not in wanted or not note.ref:
+            continue
+        try:
+            ref = parse_ref(note.ref)
+            if not isinstance(ref, ObsRef) or ref.span is None:
+                continue
+            right = next((found for one in note.quotes if (found := _within(escape.body(one), ref, resolver))), None)
+        except ManusfsError:
+            continue
+        if right is not None:
+            report = _with_ref(report, note, str(right))
+    return report
+
+
+def _within(wanted: str, ref: ObsRef, resolver: Source) -> ObsRef | None:
+    text = escape.body(decoded(resolver.data(ref)))
+    if ref.span is None or (match := find(wanted, text)) is None:
+        return None
+    start = ref.span.start + len(text[: match.start].encode("utf-8"))
+    return replace(ref, span=Span(start, start + len(text[match.start : match.end].encode("utf-8"))))
+
+
+def _with_ref(report: str, note: Footnote, ref: str) -> str:
+    start, end = note.ref_at
+    return report[:start] + ref + report[end:]
+
+
+def _cited(notes: Sequence[Footnote]) -> list[ObsRef]:
+    """Return the views that the footnotes cite, each once, the first twenty."""
+    found: dict[ObsRef, None] = {}
+    for note in notes:
+        try:
+            ref = parse_ref(note.ref)
+        except ManusfsError:
+            continue
+        if isinstance(ref, ObsRef):
+            found[ref.whole] = None
+    return list(found)[:_MOST_OTHERS]
+
+
+def _citation(
+    note: Footnote, resolver: Source, shown: dict[str, list[Span | None]] | None, others: Sequence[ObsRef]
+) -> Citation:
     quote = note.quotes[0] if note.quotes else ""
     blank = Citation(note.label, quote, note.ref, "unresolved", note.line)
     if not note.quotes:
@@ -162,7 +209,7 @@ def _citation(note: Footnote, resolver: Source, shown: dict[str, list[Span | Non
         return replace(blank, message="the footnote names no obs: or msg: ref with a span")
     try:
         ref = parse_ref(note.ref)
-        tried = [_compare(blank, one, ref, resolver) for one in note.quotes]
+        tried = [_compare(blank, one, ref, resolver, others) for one in note.quotes]
     except ManusfsError as error:
         return replace(blank, message=f"{note.ref} does not resolve: {error}")
     order: list[CitationState] = ["exact", "normalised", "elsewhere", "absent"]
@@ -170,33 +217,41 @@ def _citation(note: Footnote, resolver: Source, shown: dict[str, list[Span | Non
     return _remarks(best, note, ref, resolver, shown)
 
 
-def _compare(blank: Citation, quote: str, ref: Ref, resolver: Source) -> Citation:
-    wanted, pattern = escape.body(quote), _pattern(escape.body(quote))
+def _compare(blank: Citation, quote: str, ref: Ref, resolver: Source, others: Sequence[ObsRef]) -> Citation:
+    wanted = escape.body(quote)
     data = resolver.data(ref)
-    text = escape.body(decoded(data))
     # A span that runs past the end is cut there when it is read, but whoever wrote it never saw such bytes.
     span: Span | None = getattr(ref, "span", None)
     past = span is not None and span.start + len(data) < span.end
-    if wanted in text and not past:
-        return replace(blank, quote=quote, state="exact")
-    if pattern.search(text) and not past:
-        return replace(blank, quote=quote, state="normalised")
+    if not past and (match := find(wanted, escape.body(decoded(data)))):
+        return replace(blank, quote=quote, state="exact" if match.exact else "normalised")
     where = f"{ref} ends past the end of its source" if past else f"the quote does not stand in {ref}"
     if not isinstance(ref, ObsRef):
         return replace(blank, quote=quote, state="absent", message=where)
     for view in dict.fromkeys((ref.view, "text", "full")):
-        place = ObsRef(ref.id, view)
-        try:
-            whole = escape.body(decoded(resolver.data(place)))
-        except ManusfsError:
-            continue
-        if match := pattern.search(whole):
-            start = len(whole[: match.start()].encode("utf-8"))
-            span = Span(start, start + len(match[0].encode("utf-8")))
-            right = str(replace(place, span=span))
+        if right := _standing(wanted, ObsRef(ref.id, view), resolver, span.start if span is not None else 0):
             message = f"{where}; the quote stands in {right}" if past else f"{where}, but in {right}"
-            return replace(blank, quote=quote, state="elsewhere", right_ref=right, message=message)
-    return replace(blank, quote=quote, state="absent", message=f"the quote stands nowhere in obs:{ref.id}")
+            return replace(blank, quote=quote, state="elsewhere", right_ref=str(right), message=message)
+    message = f"the quote stands nowhere in obs:{ref.id}"
+    for other in others:
+        if other.id != ref.id and (right := _standing(wanted, other, resolver, 0)):
+            message = f"{message}; it stands in {right}, another source that the report cites"
+            break
+    return replace(blank, quote=quote, state="absent", message=message)
+
+
+def _standing(wanted: str, place: ObsRef, resolver: Source, near: int) -> ObsRef | None:
+    """Return where `wanted` stands in the view `place`, nearest to the byte `near`; None when nowhere."""
+    try:
+        data = resolver.data(place)
+    except ManusfsError:
+        return None
+    whole = escape.body(decoded(data))
+    match = find(wanted, whole, len(data[:near].decode("utf-8", "ignore")))
+    if match is None:
+        return None
+    start = len(whole[: match.start].encode("utf-8"))
+    return replace(place, span=Span(start, start + len(whole[match.start : match.end].encode("utf-8"))))
 
 
 def _remarks(
@@ -218,26 +273,6 @@ def _remarks(
         message = f"{citation.message}; " if citation.message else ""
         citation = replace(citation, message=f"{message}the footnote's URL is not that of obs:{ref.id}, <{url}>")
     return citation
-
-
-def _pattern(quote: str) -> re.Pattern[str]:
-    """Return a pattern that takes any white space, quotation mark and dash for another. It can't run away:
-    no two of its repeats can match the same character."""
-    parts = []
-    for token in _TOKENS.split(quote):
-        if not token:
-            continue
-        if token.isspace():
-            parts.append(r"\s+")
-        elif token in _QUOTES:
-            parts.append(f"[{_QUOTES}]")
-        elif token in _DASHES:
-            parts.append(f"[{_DASHES}]")
-        elif token in ("…", "..."):
-            parts.append(r"(?:…|\.\.\.)")
-        else:
-            parts.append(re.escape(token))
-    return re.compile("".join(parts))
 
 
 def _shown(refs: Iterable[str]) -> dict[str, list[Span | None]]:

@@ -35,6 +35,8 @@ _SENTENCE = re.compile(
 )
 # What manusfs itself writes round the answer in a report file.
 _OWN = re.compile(r"\d{4}-\d\d-\d\d · .* · session |Citations: \d+ of \d+ quotes ")
+_ACCOUNT = "\n---\n\nCitations: "
+_ACCOUNT_LINES = ("* ", "Claims without a citation: ")
 _CJK = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
 
 
@@ -52,6 +54,8 @@ class Footnote:
     """Of the report, from 1."""
     ref_at: tuple[int, int]
     """Where the ref stands in the report's text, in characters; empty when there is none."""
+    at: tuple[int, int] = (0, 0)
+    """Where the whole footnote stands, in characters."""
 
 
 def footnotes(report: str) -> tuple[Footnote, ...]:
@@ -89,7 +93,7 @@ def uncited_claims(report: str) -> tuple[str, ...]:
 def _claims(report: str) -> Iterator[str]:
     paragraph: list[str] = []
     silent = 0
-    for line in [*_DEFINITION.sub("", _blanked(report)).split("\n"), ""]:
+    for line in [*_DEFINITION.sub("", _blanked(_without_account(report))).split("\n"), ""]:
         begins_item = bool(_LIST_ITEM.match(line))
         ends = not line.strip() or begins_item or line.lstrip().startswith(("#", ">", "|", "---", "***", "==="))
         if ends and paragraph:
@@ -102,6 +106,13 @@ def _claims(report: str) -> Iterator[str]:
             continue
         if begins_item or not ends:
             paragraph.append(line.strip())
+
+
+def _without_account(report: str) -> str:
+    """Return `report` without what manusfs itself wrote below it of its citations."""
+    head, found, tail = report.rpartition(_ACCOUNT)
+    ours = all(not line.strip() or line.startswith(_ACCOUNT_LINES) for line in tail.split("\n")[1:])
+    return head if found and ours else report
 
 
 def _units(text: str) -> Iterator[str]:
@@ -131,6 +142,7 @@ def _footnote(report: str, match: re.Match[str]) -> Footnote:
         url=urls[-1] if urls else "",
         line=report.count("\n", 0, match.start()) + 1,
         ref_at=(base + ref.start(1), base + ref.end(1)) if ref else (0, 0),
+        at=match.span(),
     )
 
 

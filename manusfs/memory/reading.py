@@ -10,7 +10,7 @@ from typing import Any, Literal
 from manusfs.records import BLOCK_BYTES, FileMeta, Meta, Span, sha256_hex
 from manusfs.store.lines import line_of, line_span
 
-__all__ = ["Reading", "State", "Text", "block_reader", "decoded", "line_range", "reading"]
+__all__ = ["Place", "Reading", "State", "Text", "block_reader", "decoded", "line_range", "reading"]
 
 State = Literal["stored", "unchanged", "changed", "gone"]
 _ESCAPED = re.compile("[\udc80-\udcff]")
@@ -161,6 +161,20 @@ class Reading:
             "sha256": self.sha256,
             "state": self.state,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a byte of a stored text is found by people."""
+
+    path: str
+    """The file, inside the workspace."""
+    line: int
+    """From 1."""
+    url: str
+    """Of the page; empty when it has none."""
+    page: int = 0
+    """Of a PDF, from 1; 0 where there are none."""
 
 
 def reading(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from manusfs.errors import BadRef, Damaged, ManusfsError, NotFound, PathRefused, UsageError
-from manusfs.memory.reading import Reading, State, Text, block_reader, line_range, reading
+from manusfs.memory.reading import Place, Reading, State, Text, block_reader, line_range, reading
 from manusfs.records import Meta, MsgRef, ObsRef, PathRef, Ref, Source, Span, parse_ref
 
 # Reading a stored span is done thousands of times from the command line: what only showing, messages or repair need
@@ -108,6 +108,19 @@ class Resolver:
     def url(self, id: str) -> str:
         """Return the URL of the observation `id`, empty when it has none."""
         return self._observations.meta(id).source.url
+
+    def place(self, ref: ObsRef) -> Place:
+        """Return where people find the first byte of `ref`: file and line, URL and page.
+
+        Raises:
+            NotFound, Damaged: it is not there, or not whole.
+        """
+        opened = self._open_view(ref.whole)
+        meta = self._observations.meta(ref.id)
+        start = ref.span.start if ref.span is not None else 0
+        page = sum(at <= start for at in meta.pages) if ref.view == "text" else 0
+        url = meta.source.url if meta.source.kind == "web" else ""
+        return Place(f"{meta.folder}/{meta.files[ref.view].name}", opened.text.line_of(start), url, page)
 
     def resolve(self, ref: Ref | str, *, network: bool = True) -> Resolved:
         """Return the bytes of `ref` and their state; of a changed source, those of the new observation, whole.
