@@ -48,7 +48,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "agents": ("manusfs.cli.agents_cmd:agents", "Say which agents there are, and whether each may be used."),
     "trust": (
         "manusfs.cli.workspace_cmd:trust",
-        "Approve the skills of a folder, and the settings of one that is not yours.",
+        "Approve the skills and agents of a folder, and the settings of one that is not yours.",
     ),
     "config": ("manusfs.cli.workspace_cmd:config", "Print each setting and where it came from."),
     "doctor": ("manusfs.cli.doctor_cmd:doctor", "Check this installation."),
