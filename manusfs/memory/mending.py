@@ -53,6 +53,20 @@ class Mender:
                 done.append(f"kept as it is, with what is lost for good: {'; '.join(left)}")
             yield f"obs:{id} {path}: {'; '.join(done) or 'mended'}"
 
+    def close_transcripts(self) -> Iterator[str]:
+        """Yield a line for each session that ends in half a line, as a kill leaves it: cut off, kept in lost+found/.
+
+        It was never acknowledged: nothing may follow before the whole line is durable.
+        """
+        from manusfs.session import Transcript
+
+        root = self.folder.root
+        for entry in root.listdir("sessions") if root.is_dir("sessions") else ():
+            path = f"sessions/{entry.name}/transcript.jsonl"
+            if entry.is_dir and root.exists(path) and (size := root.size(path)) and root.read(path, size - 1) != b"\n":
+                with Transcript.open(self.folder, entry.name, write=True) as transcript:
+                    yield from (line for line in transcript.repairs if "cut off" in line)
+
     def bring_back(self, ids: Iterable[str]) -> Iterator[str]:
         """Yield a line for each of `ids`, whose folders are gone, that the cache or its source gave again."""
         for id in ids:

@@ -110,9 +110,10 @@ def verify(
     if not repair:
         return _report(_look(folder, observations, progress), given_up(folder))
     with lock_workspace(folder.root, shared=False):
-        before = _look(folder, observations, progress)
         mender = mender or Mender(folder)
-        done = list(_repaired(folder, before, mender))
+        done = list(mender.close_transcripts())
+        before = _look(folder, observations, progress)
+        done += _repaired(folder, before, mender)
         after = _look(folder, observations, progress) if done else before
     # What is gone as a whole comes back as any source does, by a session of its own: that needs the lock.
     there = {*after.ids, *after.broken.values()}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memory_world import World
 
 from manusfs.errors import Damaged
-from manusfs.memory import citations
+from manusfs.memory import Workspace, citations
 from manusfs.memory.meta_mending import one_byte_off
 from manusfs.records import Span
 from manusfs.workspace.sealed import dumps, seal
@@ -168,3 +168,19 @@ def test_a_ref_in_a_note_that_leads_nowhere_is_told_and_is_no_damage(world: Worl
     shutil.rmtree(world.files(ref)["text.md"].parent)
     (line,) = world.workspace.verify().lost
     assert line.startswith(ref) and "and 1 more place" in line and path.startswith("notes/")
+
+
+def test_repair_sets_half_a_last_line_aside(tmp_path: Path) -> None:
+    """Promise 4: what a kill left of a line was never acknowledged: it goes to lost+found/, and nothing is lost."""
+    with Workspace.create(tmp_path / "w") as workspace:
+        workspace.add_bytes(b"kept " * 100, "paste")
+    (transcript,) = (tmp_path / "w/sessions").glob("*/transcript.jsonl")
+    whole = transcript.read_bytes()
+    transcript.write_bytes(whole + whole[:70])
+    with Workspace.open(tmp_path / "w") as workspace:
+        assert not workspace.verify().ok
+        report = workspace.verify(repair=True)
+        assert report.ok and report.lost_for_good == () and "lost+found" in report.repaired[0]
+        assert workspace.verify().ok
+    assert transcript.read_bytes() == whole
+    assert [path.read_bytes() for path in (tmp_path / "w/lost+found").glob("*.torn*")] == [whole[:70]]
