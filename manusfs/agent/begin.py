@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from manusfs.agent.called import called_skill
 from manusfs.agent.manifest import manifest
 from manusfs.agent.opening import Task, opening, startup_chars, user_text
 from manusfs.agent.recite import todo_text
@@ -24,13 +25,20 @@ def begin(run: Running, task: str, brought: Given) -> None:
     root, intake = run.workspace.folder.root, run.workspace.intake
     earlier = _holds(run)
     words, kept = _kept(run, task)
+    manual = _manual(run, task)
     taken = intake.take(brought.bodies, run.session, [""] * len(brought.bodies))
-    told = Task(words, tuple(one.part for one in taken), brought.urls, f"obs:{kept[0].meta.id}" if kept else "")
+    told = Task(
+        words,
+        tuple(one.part for one in taken),
+        brought.urls,
+        f"obs:{kept[0].meta.id}" if kept else "",
+        tuple(one.part for one in manual),
+    )
     limit = startup_chars(run.settings, todo_text(root, trusted=run.trusted))
     parts = opening(root, told, date=run.today, limit=limit, trusted=run.trusted, holds=earlier)
     data = {"n": 1, "because": "start", **setup(run), "opening": parts, "files": manifest(root)}
-    run.record([*(intake.event(one, "") for one in (*kept, *taken)), Event("epoch", data)])
-    for one in (*kept, *taken):
+    run.record([*(intake.event(one, "") for one in (*kept, *manual, *taken)), Event("epoch", data)])
+    for one in (*kept, *manual, *taken):
         intake.index(one)
     run.observations += len(taken)
     run.saved_tokens += sum(max(0, one.meta.tokens - one.part.tokens) for one in taken)
@@ -44,6 +52,7 @@ def tell_user_message(run: Running, message: str) -> None:
     """Record what a user says later; a long one is kept whole as an observation, whose stub stands before it."""
     text, kept = _kept(run, message)
     content = [{"type": "text", "text": user_text(text)}]
+    kept += _manual(run, message)
     events = [run.workspace.intake.event(one, "") for one in kept]
     run.record([*events, Event("message", {"role": "user", "content": content})])
     for one in kept:
@@ -57,6 +66,12 @@ def _kept(run: Running, text: str) -> tuple[str, list[Taken]]:
         return text, []
     body = from_bytes(text.encode("utf-8"), "message", name="message.md")
     return shortened(text, run.settings.read_chars), run.workspace.intake.take([body], run.session, [""])
+
+
+def _manual(run: Running, text: str) -> list[Taken]:
+    """Return the manual of the skill that the user calls, stored like any; empty when none is called."""
+    called = called_skill(run, text)
+    return run.workspace.intake.take([called], run.session, [""]) if called is not None else []
 
 
 def _holds(run: Running) -> str:

@@ -26,6 +26,8 @@ class Task:
     urls: tuple[str, ...] = ()
     kept_as: str = ""
     """The ref of the observation that keeps a long task whole."""
+    manuals: tuple[Part, ...] = ()
+    """The skill that the user calls by its name."""
 
 
 def opening(root: Root, task: Task, *, date: str, limit: int, trusted: bool, holds: str = "") -> list[dict[str, Any]]:
@@ -39,6 +41,9 @@ def opening(root: Root, task: Task, *, date: str, limit: int, trusted: bool, hol
     sections.append(("user", TextPart(user_text(task.text))))
     if task.kept_as:
         sections.append(("source", TextPart(f"The user's message is kept whole as {task.kept_as}.")))
+    if task.manuals:
+        sections.append(("source", TextPart("The user calls this skill: follow its manual for the task.")))
+        sections += [("source", part) for part in task.manuals]
     if task.stubs:
         sections.append(("source", TextPart("The user gave these sources; they are stored:")))
         sections += [("source", part) for part in task.stubs]

@@ -43,11 +43,13 @@ class Place:
     base: Path
     inner: tuple[str, ...] = ()
     """The folders between `base` and the root, where these are not to be trusted either."""
+    inside: bool = False
+    """True for a root of another kind that lies in the workspace."""
 
     @property
     def guarded(self) -> bool:
         """True in a workspace: what lies there may come from a page or a stranger."""
-        return self.kind in ("project", "workspace")
+        return self.inside or self.kind in ("project", "workspace")
 
     def location(self, parts: tuple[str, ...]) -> str:
         """Return how a path in this root is called: a workspace path, or the kind of root and the path in it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,7 +72,7 @@ class Skills:
 
     def places(self) -> tuple[Place, ...]:
         """Return the roots that are looked at, the weakest first (OC-16)."""
-        extra = [Place("extra", self._path(path)) for path in self.settings.skills_extra_roots if path]
+        extra = [self._extra(path) for path in self.settings.skills_extra_roots if path]
         users: tuple[tuple[Kind, Path | None], ...] = (
             ("managed", self.homes.managed),
             ("personal", self.homes.personal),
@@ -82,10 +83,17 @@ class Skills:
             found.append(Place("workspace", self.workspace, ("skills",)))
         return tuple(found)
 
-    def _path(self, given: str) -> Path:
-        home = self.homes.home
+    def _extra(self, given: str) -> Place:
+        """Return a root that the settings name. One in the workspace waits for approval like all that lies there."""
+        home, base = self.homes.home, self.workspace
         path = home / given[2:] if given.startswith("~/") and home is not None else Path(given)
-        return path if self.workspace is None else self.workspace / path
+        if base is None:
+            return Place("extra", path)
+        path = base / path
+        for whole, root in ((Path(os.path.normpath(path)), base), (path.resolve(), base.resolve())):
+            if whole.is_relative_to(root):
+                return Place("extra", base, whole.relative_to(root).parts, inside=True)
+        return Place("extra", path)
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -115,6 +123,23 @@ class Skills:
         """Return the section of the system prompt for a model of `window` tokens; "" when no skill may be used."""
         share = int(self.settings.skills_share * window * _CHARS_PER_TOKEN)
         return catalogue(self.offered, min(self.settings.skills_chars, share))
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all skills that were found, whatever came of them."""
+        return frozenset(entry.skill.name for entry in self.entries)
+
+    def addressed(self, address: str) -> tuple[str, str]:
+        """Return the name of the skill and the path in its folder that `address` means.
+
+        `skill:NAME/PATH`, or a place as the catalogue tells it, like `personal:NAME/SKILL.md`; "" for the manual.
+        """
+        for entry in self.entries:
+            home = entry.skill.home if entry.skill.home.endswith(":") else f"{entry.skill.home}/"
+            if entry.usable and address.startswith(home):
+                return entry.skill.name, address[len(home) :]
+        name, _, path = address.partition(":")[2].partition("/")
+        return name, path
 
     def find(self, name: str) -> Entry:
         """Return the entry that counts of the skills called `name`, whatever came of the gates.
@@ -165,8 +190,8 @@ class Skills:
             found = skill.hashes or [file.path for file in skill.place.files(skill.folder)]
         except ManusfsError:
             return []
-        hidden = (path for path in found if not any(part.startswith((".", "__")) for part in path.split("/")))
-        return [path for path in hidden if path not in FILES]
+        shown = (path for path in found if not any(part.startswith((".", "__")) for part in path.split("/")))
+        return [path for path in shown if path not in FILES and path.isprintable()]
 
     def file(self, name: str, path: str) -> bytes:
         """Return the file `path` of the skill `name`.
@@ -175,7 +200,7 @@ class Skills:
             NotFound, PathRefused, Refused, StorageError: it is not there, leads out of the skill, or is not what the
                 user approved.
         """
-        skill = self.usable(name)
+        skill = self.usable(name, hidden=True)
         return self._read(skill, "/".join(check_relative(path)), _FILE_MAX)
 
     def preload(self, names: Iterable[str], arguments: str = "") -> list[str]:

@@ -58,7 +58,7 @@ def read(
         raise ToolError("`offset`, `lines` and `page` exclude each other", hint="give only one of them")
     if (offset is not None and offset < 0) or (limit is not None and limit < 1):
         raise ToolError("`offset` counts from 0 and `limit` from 1", hint='begin with read(ref="…")')
-    if ref.strip().startswith(ADDRESS):
+    if ADDRESS.match(ref.strip()):
         return beside(env, ref.strip())
     chars, found = _most(env), _found(env, ref)
     while True:

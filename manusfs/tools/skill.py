@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,14 +12,15 @@ from manusfs.records import Fetched, Shown, Source, TextPart, escape
 from manusfs.tools.delegation import Delegation
 from manusfs.tools.env import ToolEnv
 from manusfs.tools.schema import tool
+from manusfs.workspace.settings import Settings
 
 if TYPE_CHECKING:
     from manusfs.skills import Skill, Skills
 
-__all__ = ["ADDRESS", "allowed_tools", "beside", "skill"]
+__all__ = ["ADDRESS", "allowed_tools", "beside", "loaded", "skill"]
 
-ADDRESS = "skill:"
-"""How an address of a file beside a SKILL.md begins."""
+ADDRESS = re.compile(r"(?:skill|extra|bundled|managed|personal):(?!//)")
+"""How an address of a file of a skill begins: by its name, or as the catalogue says where it lies."""
 
 _MOST_HITS = 20
 _OURS = {
@@ -68,11 +70,22 @@ def skill(
         raise ToolError("`name` says which skill", hint=f"one of: {', '.join(_names(skills))}")
     chosen = _chosen(skills, name.strip())
     if chosen.forks if fork is None else fork:
-        return env.delegate(_order(env, chosen, arguments))
-    made = skills.manual(chosen.name, arguments, session=env.session)
-    told = {"name": chosen.name, **({"arguments": arguments} if arguments.strip() else {})}
-    text = f"Manual of the skill {chosen.name}, from {chosen.location}:\n\n{made.text}"
-    return replace(_as_fetched(env, told, text.encode("utf-8"), "SKILL.md"), notes=made.notes)
+        return _apart(env, chosen, arguments)
+    return loaded(skills, env.settings, env.session, chosen.name, arguments)
+
+
+def loaded(
+    skills: Skills, settings: Settings, session: str, name: str, arguments: str, *, hidden: bool = False
+) -> Fetched:
+    """Return the manual of the skill `name`, on its way to become an observation; also a `hidden` one for people.
+
+    Raises:
+        NotFound, Refused, StorageError: there is none that may be used, or it can't be read any more.
+    """
+    made = skills.manual(name, arguments, session=session, hidden=hidden)
+    told = {"name": name, **({"arguments": arguments} if arguments.strip() else {})}
+    text = f"Manual of the skill {name}, from {skills.find(name).skill.location}:\n\n{made.text}"
+    return replace(_as_fetched(settings, told, text.encode("utf-8"), "SKILL.md"), notes=made.notes)
 
 
 def beside(env: ToolEnv, address: str) -> Fetched:
@@ -81,16 +94,17 @@ def beside(env: ToolEnv, address: str) -> Fetched:
     Raises:
         ToolError: no such skill or file, or it leads out of the skill's folder.
     """
-    name, _, path = address.removeprefix(ADDRESS).partition("/")
     skills = _skills(env)
-    chosen = _chosen(skills, name)
+    name, path = skills.addressed(address)
+    # Whoever was given the manual of a hidden one by a person needs its files.
+    chosen = _chosen(skills, name, hidden=True)
     path = path or chosen.file
     try:
         data = skills.file(chosen.name, path)
     except ManusfsError as error:
         files = ", ".join(escape.field(file, 80) for file in skills.files(chosen)[:_MOST_HITS])
         raise ToolError(str(error), hint=error.hint or f"its files: {files or 'SKILL.md only'}") from error
-    return _as_fetched(env, {"name": chosen.name, "file": path}, data, path.rpartition("/")[2])
+    return _as_fetched(env.settings, {"name": chosen.name, "file": path}, data, path.rpartition("/")[2])
 
 
 def allowed_tools(chosen: Skill, offered: Sequence[str]) -> tuple[str, ...] | None:
@@ -102,6 +116,16 @@ def allowed_tools(chosen: Skill, offered: Sequence[str]) -> tuple[str, ...] | No
         return None
     ours = {_OURS[name] for word in chosen.allowed if (name := word.lower()) in _OURS}
     return tuple(name for name in offered if name in {"read", "search", *ours})
+
+
+def _apart(env: ToolEnv, chosen: Skill, arguments: str) -> Fetched:
+    try:
+        return env.delegate(_order(env, chosen, arguments))
+    except ToolError as error:
+        if error.retry:
+            raise
+        here = f'skill(name="{chosen.name}", fork=false) brings the manual here'
+        raise ToolError(str(error), retry=True, hint=f"{error.hint}; {here}" if error.hint else here) from error
 
 
 def _order(env: ToolEnv, chosen: Skill, arguments: str) -> Delegation:
@@ -124,9 +148,9 @@ def _skills(env: ToolEnv) -> Skills:
     return env.skills
 
 
-def _chosen(skills: Skills, name: str) -> Skill:
+def _chosen(skills: Skills, name: str, *, hidden: bool = False) -> Skill:
     try:
-        return skills.usable(name)
+        return skills.usable(name, hidden=hidden)
     except NotFound as error:
         raise ToolError(str(error), hint=f"the skills are: {', '.join(_names(skills))}") from error
     except Refused as error:
@@ -147,7 +171,7 @@ def _found(skills: Skills, words: str) -> Shown:
     return Shown((TextPart("\n".join([head, *(lines or ["No skill has these words."]), "</listing>"])),))
 
 
-def _as_fetched(env: ToolEnv, told: dict[str, str], data: bytes, file: str) -> Fetched:
+def _as_fetched(settings: Settings, told: dict[str, str], data: bytes, file: str) -> Fetched:
     # Stored like whatever a tool brings; shown as far as one read would show it, since it was asked for to be read.
     media = "text/markdown" if file.lower().endswith(".md") else ""
-    return Fetched(Source.call("skill", told), data, media_type=media, name=file, limit=env.settings.read_chars)
+    return Fetched(Source.call("skill", told), data, media_type=media, name=file, limit=settings.read_chars)

@@ -222,6 +222,33 @@ def test_an_agent_that_names_skills_has_them_before_its_task(tmp_path: Path) -> 
     assert "house-style" not in canonical(parent.system) and "Written." in results(last)[0]
 
 
+def test_the_user_calls_a_skill_by_its_name(tmp_path: Path) -> None:
+    """OC-23, CC-30: `/name words` at the beginning of a task or a message, also one that the model can't call."""
+    front = "disable-model-invocation: true\n"
+    put(tmp_path / "home", "house-style", "STYLE: short words, on $ARGUMENTS.", front)
+    workspace = make_workspace(tmp_path / "w")
+    agent = skilled(workspace, tmp_path / "home", ["Done.", "Done."])
+    done = agent.run("/house-style the bridge")
+    (request,) = requests(agent)
+    opening = "\n".join(block["text"] for block in request.messages[0]["content"])
+    assert "The user calls this skill" in opening and "STYLE: short words, on the bridge." in opening
+    assert "<user_message>\n/house-style the bridge\n</user_message>" in opening
+    agent.resume(done.session, "/house-style the tower")
+    later = "\n".join(block["text"] for block in requests(agent)[1].messages[-1]["content"])
+    assert "on the tower." in later and later.index("on the tower.") < later.index("/house-style the tower")
+    assert_sound(requests(agent))
+    assert workspace.verify().ok
+
+
+@pytest.mark.parametrize("task", ["/etc/hosts says what?", "/nothing here", "house-style", "/ house-style", "/"])
+def test_a_task_that_only_looks_like_a_call_is_just_a_task(tmp_path: Path, task: str) -> None:
+    """I9: nothing is taken for a skill that is none."""
+    put(tmp_path / "home", "house-style", "STYLE")
+    agent = skilled(make_workspace(tmp_path / "w"), tmp_path / "home", ["Done."])
+    agent.run(task)
+    assert "STYLE" not in str(requests(agent)[0].messages)
+
+
 # -- the skills that ship
 
 

@@ -10,13 +10,13 @@ from manusfs.skills import Facts, Homes, Skills
 from manusfs.workspace.settings import Settings
 
 
-def write(root: Path, name: str, text: str = "", **front: Any) -> Path:
+def write(root: Path, folder_name: str, /, text: str = "", **front: Any) -> Path:
     """Write a skill below `root` and return its folder; `front` is its front matter, underscores for hyphens."""
-    folder = root / name
+    folder = root / folder_name
     folder.mkdir(parents=True, exist_ok=True)
-    lines = {"name": name, "description": f"Does what {name} does.", **front}
+    lines = {"name": folder_name, "description": f"Does what {folder_name} does.", **front}
     head = "".join(f"{key.replace('_', '-')}: {value}\n" for key, value in lines.items() if value is not None)
-    (folder / "SKILL.md").write_text(f"---\n{head}---\n{text or f'# {name}'}\n", "utf-8")
+    (folder / "SKILL.md").write_text(f"---\n{head}---\n{text or f'# {folder_name}'}\n", "utf-8")
     return folder
 
 

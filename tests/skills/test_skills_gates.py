@@ -9,6 +9,7 @@ from skills_stage import Stage, states, write
 
 from manusfs.errors import NotFound, Refused
 from manusfs.skills import Facts
+from manusfs.workspace.settings import Settings
 
 BUNDLED = {"cited-report", "compare-sources", "extract-table", "fact-check", "literature-review"}
 
@@ -188,3 +189,17 @@ def test_search_looks_at_words_and_needs_no_vectors(stage: Stage) -> None:
     found = stage.skills()
     assert [entry.skill.name for entry in found.search("table") if entry.usable] == ["table-maker", "other"]
     assert not found.search("zebra") and not found.search("  ")
+
+
+def test_an_extra_root_inside_the_workspace_waits_for_approval_too(stage: Stage) -> None:
+    """I7: a root that the user's settings name by a relative path must not let a stranger's folder bring its own."""
+    for given in ("library", "./library/", str(stage.workspace / "library"), "x/../library"):
+        write(stage.workspace / "library", "theirs")
+        found = stage.skills()
+        found.settings = Settings(skills_extra_roots=(given,), skills_bundled=())
+        found.refresh()
+        (entry,) = found.waiting
+        assert (entry.name, entry.location) == ("theirs", "library/theirs/SKILL.md"), given
+    stage.approved["library/theirs"] = entry.pin
+    found.refresh()
+    assert [skill.name for skill in found.offered] == ["theirs"]

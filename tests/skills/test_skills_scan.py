@@ -7,6 +7,8 @@ import socket
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from skills_stage import Stage, states, why, write
 
 from manusfs.errors import PathRefused, Refused
@@ -263,3 +265,24 @@ def test_a_name_that_looks_like_another_is_found_out(stage: Stage) -> None:
     found = stage.skills()
     assert states(found)["personal:сору/SKILL.md"] == "shadowed"
     assert "several scripts" in " ".join(why(found).values())
+
+
+def test_two_skills_of_one_name_in_one_root_do_not_both_count(stage: Stage) -> None:
+    """OC-16, I9: the first by folder counts, the other is told."""
+    for folder in ("b-folder", "a-folder"):
+        write(stage.extra, folder, name="same")
+    found = stage.skills()
+    assert [skill.location for skill in found.offered] == ["extra:a-folder/SKILL.md"]
+    assert states(found)["extra:b-folder/SKILL.md"] == "shadowed"
+
+
+@given(st.binary(max_size=300), st.binary(max_size=300))
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_bytes_break_the_scan(stage: Stage, head: bytes, body: bytes) -> None:
+    """OC-19: whatever stands in a SKILL.md, its neighbours are found, and it is a skill or told."""
+    write(stage.extra, "good")
+    (stage.extra / "odd").mkdir(exist_ok=True)
+    (stage.extra / "odd" / "SKILL.md").write_bytes(b"---\n" + head + b"\n---\n" + body)
+    found = stage.skills()
+    assert "good" in [skill.name for skill in found.offered]
+    assert len(found.offered) + len(found.broken) == 2 or states(found).get("extra:odd/SKILL.md")

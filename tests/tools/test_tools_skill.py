@@ -132,6 +132,10 @@ def test_files_beside_a_skill_are_read_by_their_address(env: Env) -> None:
     made = use(env, "read", ref="skill:plain/data.csv")
     assert isinstance(made, Fetched) and made.raw == b"a,b\n1,2\n"
     assert made.source == Source.call("skill", {"name": "plain", "file": "data.csv"}) and made.name == "data.csv"
+    as_listed = use(env, "read", ref="managed:plain/data.csv")
+    assert isinstance(as_listed, Fetched) and as_listed.source == made.source
+    called = use(env, "read", ref="skill:hidden/data.csv")
+    assert isinstance(called, Fetched), "whoever was given its manual by a person needs its files"
     whole = use(env, "read", ref="skill:plain")
     assert isinstance(whole, Fetched) and whole.raw.startswith(b"---\nname: plain")
 
@@ -144,7 +148,8 @@ def test_files_beside_a_skill_are_read_by_their_address(env: Env) -> None:
         "skill:plain/gone",
         "skill:nothing/x",
         "skill:",
-        "skill:hidden/data.csv",
+        "managed:../config",
+        "bundled:",
     ],
 )
 def test_no_address_leads_out_of_a_skill(env: Env, ref: str) -> None:
