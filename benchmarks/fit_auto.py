@@ -30,7 +30,7 @@ from manusfs.lab import (
 from manusfs.memory.stubs import StubLimits
 from manusfs.workspace.settings import Settings
 
-GRID = {"hope": (0.1, 0.15, 0.25), "again": (0.1, 0.2, 0.3)}
+GRID = {"hope": (0.15, 0.25, 0.35), "again": (0.1, 0.15, 0.2, 0.3)}
 MOST = 1.10
 
 
@@ -41,7 +41,7 @@ def main(files: list[Path]) -> None:
         stages: list[Stage] = []
         for file in files:
             for run in read_runs(file):
-                stages.append(stack.enter_context(staged(run, Settings())))
+                stages.append(stack.enter_context(staged(run, Settings(), searches=False)))
         blocks = [blocks_of(stage) for stage in stages]
         sources = [stage.recording.source for stage in stages]
         naive = [cost(stage, BASELINES["naive"], terms, seen) for stage, seen in zip(stages, blocks, strict=True)]

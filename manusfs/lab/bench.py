@@ -102,5 +102,11 @@ def _of_policy(name: str, policy: Policy, settings: Settings, terms: Terms) -> C
     limits = stubs.StubLimits.of(settings)
     born = birth(policy, terms.budget)
     if born is not None:
-        limits = replace(limits, inline_chars=born.inline_chars, preview_chars=born.preview_chars)
+        limits = replace(
+            limits,
+            inline_chars=born.inline_chars,
+            preview_chars=born.preview_chars,
+            tail_chars=born.tail_chars,
+            read_chars=max(limits.read_chars, born.preview_chars),
+        )
     return Contestant(name, policy, limits=limits)

@@ -60,7 +60,9 @@ class Measures:
     old: Reach = field(default_factory=Reach)
     """Of spans that first stood six results or more before."""
     searched: int = 0
-    """Of the old spans that are in observations, those that one search had among its first five hits."""
+    """Of the old spans that are in observations, those that one search shows among its first five hits."""
+    first: int = 0
+    """Of these, those for which a hit is where they first stood; others stand in several places."""
     searchable: int = 0
     runs: int = 1
     history: list[int] = field(default_factory=list)
@@ -105,7 +107,7 @@ class Measures:
             "back_bytes": self.back_bytes,
             "needs": {name: getattr(self.reach, name) for name in REACHES},
             "needs_old": {name: getattr(self.old, name) for name in REACHES},
-            "search_top5": [self.searched, self.searchable],
+            "search_top5": {"shown": self.searched, "where_first": self.first, "of": self.searchable},
         }
 
 
@@ -125,6 +127,7 @@ def total(policy: str, parts: Iterable[Measures]) -> Measures:
             "left_bytes",
             "back_bytes",
             "searched",
+            "first",
             "searchable",
             "runs",
         ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -12,6 +13,8 @@ __all__ = ["Need", "needs_of"]
 
 _Origin = tuple[int, int, int]
 _SENTENCE = 240
+"""Most characters of a sentence on either side of what it quotes."""
+_END = re.compile(r"\n|[.!?](?=\s)|[。！？]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ class Need:
     end: int
     """Where it stands in the observation's text, in characters."""
     sentence: str
-    """The words round it in the reply."""
+    """The sentence of the reply that it stands in, or those."""
 
 
 @dataclass(slots=True)
@@ -103,8 +106,15 @@ def _goes_on(before: _Origin, after: _Origin) -> bool:
 
 def _need(step: int, now: int, text: str, taken: list[tuple[int, int, int, _Origin]]) -> Need:
     first, last = taken[0], taken[-1]
-    around = max(0, first[1] - _SENTENCE // 3)
-    sentence = " ".join(text[around : max(last[2], around + _SENTENCE)].split())[: 2 * _SENTENCE]
+    sentence = " ".join(text[slice(*_sentence(text, first[1], last[2]))].split())[: 2 * _SENTENCE]
     keys = tuple(key for key, _, _, _ in taken)
     number = first[3][0]
     return Need(step, number, now - 1 - number, keys, first[3][1], last[3][2], sentence)
+
+
+def _sentence(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return where the sentence, or those, round `start` to `end` begin and end."""
+    least, most = max(0, start - _SENTENCE), min(len(text), end + _SENTENCE)
+    before = max((match.end() for match in _END.finditer(text, least, start)), default=least)
+    after = _END.search(text, end, most)
+    return before, after.end() if after is not None else most

@@ -28,7 +28,7 @@ def where(need: Need, view: View, stage: Stage, *, refs: bool) -> str:
         return "lost"
     if arrived.returns and (arrived.id in view.refs if arrived.id else True):
         return "read"
-    return "search" if stage.found.get((need.step, need.observation)) else "lost"
+    return "search" if need in stage.shown else "lost"
 
 
 def missing(needs: Sequence[Need], view: View) -> dict[int, list[Need]]:

@@ -241,7 +241,8 @@ class _Replay:
         self.measures.old = self.measures.old.plus(place)
         if self.stage.arrived[need.observation].id:
             self.measures.searchable += 1
-            self.measures.searched += bool(self.stage.found.get((need.step, need.observation)))
+            self.measures.searched += need in self.stage.shown
+            self.measures.first += need in self.stage.found
 
     def _read_again(self, at: int, needs: list[Need], arrived: Arrived) -> None:
         """Put one more turn before the reply: a read of 4,000 characters of what it needs."""

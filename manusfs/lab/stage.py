@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING
 from manusfs.errors import ManusfsError
 from manusfs.lab.needs import Need, needs_of
 from manusfs.lab.recording import Recording, Step
+from manusfs.lab.words import Sight
 from manusfs.memory import Doors, Workspace
-from manusfs.records import Extracted, Fetched, Source, Span, parse_ref, valid_text
+from manusfs.records import Extracted, Fetched, ObsRef, Source, Span, parse_ref, valid_text
 from manusfs.workspace.fs import FileSystem
 from manusfs.workspace.settings import Settings
 
@@ -24,6 +26,8 @@ __all__ = ["Arrived", "Stage", "staged"]
 
 _TOP = 5
 _SESSION = "20260101-lab0"
+_SYNTAX = re.compile(r'"|(?<!\S)-+|(?<=\w)[:=](?=\S)')
+"""What means something in a query: the sentence is asked for by its words."""
 _CLOCK = "2026-01-01T00:00:00Z"
 
 
@@ -59,8 +63,10 @@ class Stage:
     needs: list[list[Need]]
     arrived: list[Arrived] = field(default_factory=list)
     """Every result of the run, in order."""
-    found: dict[tuple[int, int], bool] = field(default_factory=dict)
-    """For (step, observation): whether one search with the quoting sentence had it among its first five hits."""
+    shown: set[Need] = field(default_factory=set)
+    """Those that one search with the quoting sentence shows word for word among its first five hits."""
+    found: set[Need] = field(default_factory=set)
+    """Those for which one of these hits is where they first stood."""
 
     _by_step: dict[int, list[Arrived]] = field(default_factory=dict)
 
@@ -89,19 +95,16 @@ class Stage:
     def search(self, step: int) -> None:
         """Look for what the reply of `step` quotes, before its own results come in."""
         for need in self.needs[step]:
-            if self.found.get((step, need.observation)):
-                continue
             arrived = self.arrived[need.observation]
-            self.found[step, need.observation] = bool(arrived.id) and self._finds(need, arrived)
-
-    def _finds(self, need: Need, arrived: Arrived) -> bool:
-        span = arrived.span(need.start, need.end)
-        for hit in self.workspace.search(need.sentence, limit=_TOP):
-            for text in (hit.ref, *hit.also):
-                ref = parse_ref(text)
-                if getattr(ref, "id", "") == arrived.id and _overlap(getattr(ref, "span", None), span):
-                    return True
-        return False
+            if not arrived.id:
+                continue
+            hits = self.workspace.search(_SYNTAX.sub(" ", need.sentence), limit=_TOP)
+            span = arrived.span(need.start, need.end)
+            if any(_leads(text, arrived.id, span) for hit in hits for text in (hit.ref, *hit.also)):
+                self.found.add(need)
+                self.shown.add(need)
+            elif any(Sight.of(hit.snippet).keys.issuperset(need.keys) for hit in hits):
+                self.shown.add(need)
 
     def _returns(self, taken: Taken | None, text: str) -> bool:
         if taken is None:
@@ -114,15 +117,19 @@ class Stage:
 
 
 @contextmanager
-def staged(recording: Recording, settings: Settings) -> Iterator[Stage]:
-    """Yield the run, stored in a temporary workspace that is removed afterwards."""
+def staged(recording: Recording, settings: Settings, *, searches: bool = True) -> Iterator[Stage]:
+    """Yield the run, stored in a temporary workspace that is removed afterwards.
+
+    `searches` False leaves out what a search would have found, which takes most of the time.
+    """
     with TemporaryDirectory(prefix="manusfs-replay-") as folder:
         doors = Doors(extractor=_Plain(), clock=lambda: _CLOCK, network=False)
         path = Path(folder) / "workspace"
         with Workspace.create(path, settings, doors=doors, fs=_Fleeting()) as workspace:
             stage = Stage(recording, workspace, needs_of(recording))
             for at, step in enumerate(recording.steps):
-                stage.search(at)
+                if searches:
+                    stage.search(at)
                 stage.take(at, step)
             yield stage
 
@@ -148,5 +155,9 @@ class _Fleeting(FileSystem):
         """Do nothing."""
 
 
-def _overlap(one: Span | None, other: Span) -> bool:
-    return one is None or (one.start < other.end and other.start < one.end)
+def _leads(text: str, id: str, span: Span) -> bool:
+    """Return True if the ref in `text` is of observation `id` and touches `span`."""
+    ref = parse_ref(text)
+    if not isinstance(ref, ObsRef) or ref.id != id:
+        return False
+    return ref.span is None or (ref.span.start < span.end and span.start < ref.span.end)
