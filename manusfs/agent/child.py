@@ -58,6 +58,7 @@ def child_running(parent: Running, transcript: Transcript, plan: Plan) -> Runnin
         standing=standing,
         call_ids=resuming.call_ids(events),
         notices=[],
+        numbers={},
         saved_tokens=resuming.saved_tokens(events),
         window_cap=0,
         warned_epoch=0,

@@ -13,7 +13,7 @@ from manusfs.agent.running import Postponed, Running
 from manusfs.context import Child
 from manusfs.errors import ToolError
 from manusfs.records import Event, Fetched, valid_text
-from manusfs.session import Transcript, next_child
+from manusfs.session import Transcript
 from manusfs.tools import Delegation
 
 __all__ = ["delegate"]
@@ -70,8 +70,7 @@ def _registered(run: Running, order: Delegation, call: str) -> tuple[Child, Plan
             if child.is_open:
                 run.record([Event("child", {"session": child.session, "state": "resumed", "call": call})])
             return child, made, _line(run, child.session)
-        known = [int(name.rpartition(".")[2]) for name in run.window.children.known]
-        number = max([next_child(run.workspace.folder, run.session), *(one + 1 for one in known)])
+        number = run.numbers.get(call) or run.next_number()
         title = valid_text(" ".join((order.title or order.prompt).split()))
         child = Child(
             f"{run.session}.{number}",

@@ -46,6 +46,7 @@ def dispatch(run: Running, calls: Sequence[Call]) -> None:
     for call in calls:
         run.tell("call", call.name, call=call.id, arguments=call.arguments)
     room = room_for_results(run)
+    _number(run, calls)
     made = _run(run, calls, Environment(run, room // len(calls)))
     run.tree.check()
     run.tool_calls += len(calls)
@@ -94,6 +95,14 @@ def _run(run: Running, calls: Sequence[Call], env: Environment) -> list[Outcome]
 
 def _job(run: Running, env: Environment, calls: Sequence[Call]) -> Callable[[], list[Outcome]]:
     return lambda: [_call(run, env, call) for call in calls]
+
+
+def _number(run: Running, calls: Sequence[Call]) -> None:
+    """Give the sub-agents that `calls` ask for their numbers, before these run side by side."""
+    run.numbers.clear()
+    for call in calls:
+        if run.tools.again(call.name) and run.window.children.by_call(call.id) is None:
+            run.numbers[call.id] = run.next_number()
 
 
 def _skipped(run: Running, call: Call) -> Outcome:

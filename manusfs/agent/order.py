@@ -99,12 +99,13 @@ def _fork(run: Running, order: Delegation) -> Plan:
             "a fork goes on as its parent is; an agent's own tools and instructions need a blank beginning",
             hint='leave `agent` out, or use mode="isolated"',
         )
-    refused = {"todo": _PLAN_REFUSED}
-    if run.depth + 1 >= run.settings.task_depth:
-        refused["task"] = _TASK_REFUSED
+    refused = {}
     if order.tools is not None:
         words = f"this fork may use {', '.join(order.tools) or 'no tools'} only"
-        refused |= {name: words for name in run.tools.names if name not in order.tools}
+        refused = {name: words for name in run.tools.names if name not in order.tools}
+    refused["todo"] = _PLAN_REFUSED
+    if run.depth + 1 >= run.settings.task_depth:
+        refused["task"] = _TASK_REFUSED
     return Plan(run.model, run.tools, run.settings, {**run.refused, **refused})
 
 

@@ -19,7 +19,7 @@ from manusfs.compact import Budget, Policy, load_policy
 from manusfs.context import Assembler, Window
 from manusfs.messages import Model, Profile
 from manusfs.records import Event, Fetched
-from manusfs.session import Transcript
+from manusfs.session import Transcript, next_child
 from manusfs.tools import Delegation, ToolBox
 from manusfs.workspace.settings import Settings
 
@@ -115,6 +115,8 @@ class Running:
     """Tools that are offered and refused at the call, and why: a fork has the list of its parent."""
     written: set[str] = field(default_factory=set)
     """Files that a sub-agent made or changed: others it must not touch."""
+    numbers: dict[str, int] = field(default_factory=dict)
+    """The numbers that the sub-agents of this turn's calls get, by call: they follow the order of the calls."""
     delegate: Callable[[Running, Delegation, str], Fetched] | None = None
     """Runs a sub-agent for a call."""
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -163,6 +165,12 @@ class Running:
     def window_left(self) -> int:
         """Return the tokens that are left before the hard limit; below 0 when it is passed."""
         return self.hard_limit - self.window.tokens
+
+    def next_number(self) -> int:
+        """Return the least number that no sub-agent of the session has or is to have."""
+        known = [int(name.rpartition(".")[2]) for name in self.window.children.known]
+        taken = max([0, *known, *self.numbers.values()])
+        return max(next_child(self.workspace.folder, self.session), taken + 1)
 
     def record(self, events: Sequence[Event]) -> tuple[Event, ...]:
         """Append `events` in one synced write, and let the window follow."""
