@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from manusfs.compact.moves import Fold, Move, span
 from manusfs.compact.policy import Birth, Budget
-from manusfs.context import Caps, Exchange, Item, Window, estimate_setup
+from manusfs.context import Caps, Exchange, Item, Window, estimate, estimate_setup
 from manusfs.workspace.settings import Settings
 
 __all__ = ["Auto"]
@@ -24,6 +24,8 @@ _STAYS = 5
 """Turns for which what was read stays in the window."""
 _CACHE_S = 300.0
 """Seconds after which a prefix that was not used is no longer cached."""
+_HEADER = 250
+"""Tokens of a stub beside its preview: they name what was not read, which no fold can hide."""
 _TELLING = 800
 """Tokens of a result from which on it is as likely as any to be needed again."""
 
@@ -79,13 +81,16 @@ class Auto:
         first = max(1, window.oldest_full)
         old = [exchange for exchange in window.exchanges(first) if exchange.turn <= window.turn - keep]
         moves: list[Move] = [Fold((span(old[0].first, old[-1].last),), "ledger")] if old else []
-        return [*moves, *self._collapsed(window, budget)]
+        return [*moves, *self._collapsed(window, budget, sum(map(_lines, old)))]
 
-    def _collapsed(self, window: Window, budget: Budget) -> list[Move]:
-        """Return one collapse for each of the oldest ledgers that together are too large by half, none if they fit."""
+    def _collapsed(self, window: Window, budget: Budget, new: float) -> list[Move]:
+        """Return one collapse for each of the oldest ledgers until half of them are left, none if all fit.
+
+        `new` are the tokens of the ledger that is being made.
+        """
         full = [ledger for _, ledger in window.ledgers if ledger.form == "ledger"]
-        sizes = [_LINE * len(ledger.lines) for ledger in full]
-        over = sum(sizes) - self.ledgers * budget.window
+        sizes = [estimate("\n".join(ledger.lines)) for ledger in full]
+        over = (sum(sizes) + new) * window.meter.calibration.ratio - self.ledgers * budget.window
         moves: list[Move] = []
         left = sum(sizes) / 2 if over > 0 else 0.0
         for ledger, size in zip(full, sizes, strict=True):
@@ -124,7 +129,7 @@ class Auto:
             tokens = _saving(exchange)
             saved += tokens
             rent += tokens * min(window.turn - exchange.turn, since)
-            risk += _risk(exchange)
+            risk += _risk(window, exchange)
             keep = len(turns) - 1 - at
             if keep > self.keep:
                 continue
@@ -141,16 +146,26 @@ class Auto:
 
 def _saving(exchange: Exchange) -> float:
     """Return the tokens that a ledger frees of the turn."""
+    full = sum(item.tokens for item in exchange.items if item.form == "full" and not item.fixed)
+    return max(0.0, full - _lines(exchange))
+
+
+def _lines(exchange: Exchange) -> float:
+    """Return the tokens that the turn takes in a ledger."""
     full = [item for item in exchange.items if item.form == "full" and not item.fixed]
-    lines = _LINE * sum(item.kind == "result" for item in full)
     words = sum(min(item.tokens, _STATEMENT) for item in full if item.kind == "text")
-    return max(0.0, sum(item.tokens for item in full) - lines - words)
+    return words + _LINE * sum(item.kind == "result" for item in full)
 
 
-def _risk(exchange: Exchange) -> float:
-    """Return how many large results that stand in full the turn has; a small one counts for its share."""
-    results = (item.tokens for item in exchange.items if item.form == "full" and item.kind == "result")
-    return sum(min(1.0, tokens / _TELLING) for tokens in results)
+def _risk(window: Window, exchange: Exchange) -> float:
+    """Return how many results the turn shows in full; a small one counts for its share, a stub for its preview."""
+    risk = 0.0
+    for item in exchange.items:
+        if item.form == "full" and item.kind == "result":
+            part = window.events[item.seq].data.get("part") or {}
+            told = item.tokens - _HEADER if part.get("form") == "stub" else item.tokens
+            risk += min(1.0, max(0, told) / _TELLING)
+    return risk
 
 
 def _cut_off(item: Item) -> int:
