@@ -37,15 +37,16 @@ def delegate(run: Running, order: Delegation, call: str) -> Fetched:
         inner = child_running(run, transcript, made)
         if child.state == "failed":
             raise failed(inner, child, Ended(child.stop, message=_last_words(transcript)))
-        inner.tell(
-            "start",
-            session=inner.session,
-            workspace=str(run.workspace.folder.path),
-            model=made.model.profile.name,
-            window=inner.profile.window,
-            resumed=len(transcript.events) > 1,
-            title=child.title,
-        )
+        if child.is_open:
+            inner.tell(
+                "start",
+                session=inner.session,
+                workspace=str(run.workspace.folder.path),
+                model=made.model.profile.name,
+                window=inner.profile.window,
+                resumed=len(transcript.events) > 1,
+                title=child.title,
+            )
         try:
             ended = work(inner, order, made, run, at)
         except ToolError as error:
