@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from manusfs.errors import InvalidRequest
+from manusfs.messages.pictures import Pictures
 from manusfs.messages.shapes import check_members
 from manusfs.messages.types import Block
 
@@ -31,11 +32,11 @@ _MAGIC = {
 
 
 class Marks:
-    """Counts what a request may have only so many of: cache marks, images. Blocks come in the order of the prefix."""
+    """Counts what a request may have only so many of: cache marks, pictures. Blocks come in the order of the prefix."""
 
-    def __init__(self, most: int, images: int) -> None:
+    def __init__(self, most: int) -> None:
         self._left = most
-        self._images = images
+        self.pictures = Pictures()
         self._short = False
         self._cites: bool | None = None
 
@@ -46,12 +47,6 @@ class Marks:
         if self._cites not in (None, cites):
             _refuse(f"{path}.citations", "some search results can be cited and some can't", "enable all or none")
         self._cites = cites
-
-    def image(self, path: str) -> None:
-        """Count an image."""
-        self._images -= 1
-        if self._images < 0:
-            _refuse(path, "too many images", "show at most 100 in one request, leave out the oldest")
 
     def count(self, block: Mapping[str, Any], path: str) -> None:
         """Count the mark of `block`, if it has one, and refuse one that must not be there."""
@@ -190,9 +185,8 @@ def _check_result(block: Block, here: str, marks: Marks) -> None:
 
 
 def _count(block: Block, kind: str, path: str, marks: Marks) -> None:
-    if kind == "image":
-        marks.image(path)
-    elif kind == "search_result":
+    marks.pictures.count(block, kind, path)
+    if kind == "search_result":
         marks.evidence(block, path)
 
 

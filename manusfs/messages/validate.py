@@ -24,7 +24,6 @@ _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
 _GONE_OPTIONS = ("temperature", "top_p", "top_k")
 _OURS = ("model", "max_tokens", "system", "tools", "messages")
 _MARKS = 4
-_IMAGES = 100
 _MOST_OUTPUT = 128_000
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
 _THINKING = ("adaptive", "enabled", "disabled", "between_tools")
@@ -38,7 +37,7 @@ def validate(request: Request, *, paused: bool = False) -> None:
     Raises:
         InvalidRequest: it would not; the message begins with the path of what is wrong, the hint says what to do.
     """
-    marks = blocks.Marks(_MARKS, _IMAGES)
+    marks = blocks.Marks(_MARKS)
     _check_members(request)
     _check_thinking(request)
     _check_tools(request, marks)
