@@ -25,9 +25,9 @@ class FetchOptions:
     """Most time of one attempt in all: looking up names, connecting, TLS, headers, body, redirects."""
     retries: int = 2
     """How often what can pass by waiting is tried again."""
-    max_wire_bytes: int = 50_000_000
+    max_wire_bytes: int = 40_000_000
     """Most bytes taken from the network for one body."""
-    max_body_bytes: int = 50_000_000
+    max_body_bytes: int = 40_000_000
     """Most bytes of one decoded body."""
     cache_fresh_s: float = 3_600
     """A cached page this young is served without asking its server; a shorter max-age counts."""

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
-from manusfs.errors import ManusfsError
 from manusfs.memory import stubs
+from manusfs.memory.extracting import Extractor, text_of
 from manusfs.memory.render import name_of
 from manusfs.memory.suffixes import raw_suffix
 from manusfs.records import (
@@ -37,17 +37,8 @@ __all__ = ["Extractor", "Intake", "Status", "Taken", "latest_by_source", "utc_no
 Status = Literal["new", "known", "changed", "error"]
 _THREADS = 4
 _TITLE_CHARS = 2_000
-_FAILED_EXTRACTOR = "none"
 _CUT = "body incomplete: "
 """How the note of a fetcher begins that says why a body was cut."""
-
-
-class Extractor(Protocol):
-    """Makes text of bytes; a bad file gives what could be read, with the reason in its notes."""
-
-    def extract(self, raw: bytes, *, media_type: str, charset: str, name: str, source_url: str) -> Extracted:
-        """Return the text of `raw`; the claims of the sender are hints only."""
-        ...
 
 
 def utc_now() -> str:
@@ -247,7 +238,7 @@ class Intake:
         from manusfs.store import Draft
 
         fetched = item.fetched
-        extracted = self._extract(fetched)
+        extracted = text_of(self._extractor, fetched)
         text = valid_text(extracted.text)
         if text:
             item.texts["text"] = text.encode("utf-8")
@@ -274,21 +265,6 @@ class Intake:
             call=item.call,
             previous=item.previous,
         )
-
-    def _extract(self, fetched: Fetched) -> Extracted:
-        url = fetched.http.final_url if fetched.http is not None else fetched.source.url
-        try:
-            return self._extractor.extract(
-                fetched.raw,
-                media_type=fetched.media_type,
-                charset=fetched.charset,
-                name=fetched.name,
-                source_url=url,
-            )
-        except ManusfsError as error:
-            # Bytes that came are kept whatever becomes of their text.
-            note = f"no text: {error}"
-            return Extracted(fetched.media_type, "", complete=False, extractor=_FAILED_EXTRACTOR, notes=(note,))
 
     def _taken(
         self, item: _Item, meta: Meta, known: bool, order: int, repairs: tuple[str, ...], limits: stubs.StubLimits

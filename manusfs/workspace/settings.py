@@ -81,9 +81,9 @@ class Settings:
     """Most time of one attempt to fetch, in all."""
     fetch_retries: int = 2
     """How often a fetch that can pass by waiting is tried again."""
-    max_wire_bytes: int = 50_000_000
+    max_wire_bytes: int = 40_000_000
     """Most bytes taken from the network for one body."""
-    max_body_bytes: int = 50_000_000
+    max_body_bytes: int = 40_000_000
     """Most bytes of one decoded body."""
     cache_bytes: int = 1 << 30
     """Size of the disk cache of HTTP bodies; least recently used go first."""
