@@ -16,7 +16,7 @@ _TICK_S = 0.2
 def run_all(
     jobs: Sequence[Callable[[], T]], *, threads: int, stopped: Callable[[], bool], skipped: T, grace_s: float = 5.0
 ) -> list[T]:
-    """Return what each of `jobs` returns, in their order; jobs must not raise.
+    """Return what each of `jobs` returns, in their order; jobs must not raise, and what one raises ends the turn.
 
     Once `stopped` says so, no further job begins, and those that run are waited for at most `grace_s` seconds; what
     did not finish is `skipped`. Threads are daemons: one that hangs does not keep the process.
@@ -25,15 +25,18 @@ def run_all(
     for index in range(len(jobs)):
         waiting.put(index)
     # No SimpleQueue: its `get` never ends when a signal comes as its time runs out (CPython 3.11, measured).
-    done: queue.Queue[tuple[int, T] | None] = queue.Queue()
+    done: queue.Queue[tuple[int, T] | BaseException | None] = queue.Queue()
 
     def work() -> None:
-        while not stopped():
-            try:
-                index = waiting.get_nowait()
-            except queue.Empty:
-                break
-            done.put((index, jobs[index]()))
+        try:
+            while not stopped():
+                try:
+                    index = waiting.get_nowait()
+                except queue.Empty:
+                    break
+                done.put((index, jobs[index]()))
+        except BaseException as error:  # noqa: BLE001 (a thread that just ended would be waited for without end)
+            done.put(error)
         done.put(None)
 
     workers = [threading.Thread(target=work, daemon=True) for _ in range(min(threads, len(jobs)))]
@@ -45,7 +48,7 @@ def run_all(
 def _collected(
     count: int,
     running: int,
-    done: queue.Queue[tuple[int, T] | None],
+    done: queue.Queue[tuple[int, T] | BaseException | None],
     stopped: Callable[[], bool],
     skipped: T,
     grace_s: float,
@@ -58,6 +61,8 @@ def _collected(
         except queue.Empty:
             left_s -= _TICK_S if stopped() else 0.0
             continue
+        if isinstance(item, BaseException):
+            raise item
         if item is None:
             running -= 1
         else:
