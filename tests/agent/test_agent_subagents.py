@@ -141,7 +141,7 @@ def test_children_may_begin_children_as_deep_as_the_settings_say(tmp_path: Path)
 
 
 def test_what_a_child_brings_is_an_observation_with_the_refs_that_it_cited(tmp_path: Path) -> None:
-    """2.9: the answer has a ref, its quotes are checked, and its parent may cite what only the child read."""
+    """Section 2.9: the answer has a ref, its quotes are checked, and its parent may cite what only the child read."""
     workspace = stage(tmp_path)
 
     def cites(request: Any) -> str:
@@ -428,7 +428,7 @@ def test_a_child_by_itself_is_never_resumed(tmp_path: Path) -> None:
 
 
 def test_the_register_is_told_after_a_compaction_and_on_resume_and_by_status(tmp_path: Path) -> None:
-    """2.9: the parent knows which ran, which failed, and under which refs their results are."""
+    """Section 2.9: the parent knows which ran, which failed, and under which refs their results are."""
     workspace = stage(tmp_path)
     more = [[call("web_fetch", url=f"{PAGES}{n}", limit=12_000)] for n in ("river", "mill") * 3]
     script = iter([[*BOTH, call("task", prompt="bad")], [call("context_status")], *more, "All.", "Again."])

@@ -81,6 +81,7 @@ def build(folder: Path) -> dict[str, str]:
         with Transcript.open(workspace.folder, SESSION) as transcript:
             blocks |= _events(transcript.events)
             blocks |= _texts(workspace, transcript.events)
+    blocks |= _children()
     lines = (folder / "sessions" / SESSION / "transcript.jsonl").read_text("utf-8").splitlines()
     (meta,) = (folder / "observations" / "web" / "example.org").glob("tides-harrow-*/meta.json")
     (report_file,) = (folder / "reports").glob(f"{SESSION}-1.md")
@@ -121,6 +122,22 @@ def _work(folder: Path) -> None:
         _compact(workspace)
         note.unlink()
         workspace.note(f"4.12 m in 2025, see {ref}@120-229.", "Harrow")
+
+
+def _children() -> dict[str, str]:
+    """Return the lines by which a session tells of a sub-agent, from a folder of its own."""
+
+    def said(request: Any) -> Any:
+        texts = [block.get("text", "") for block in request.messages[0]["content"]]
+        if any("You are a sub-agent" in text for text in texts):
+            return "In 2024 it was 3.98 m."
+        return "Done." if len(request.messages) > 1 else [_call(1, "task", prompt="How high in 2024?")]
+
+    with tempfile.TemporaryDirectory() as folder, _fixed(), Workspace.create(Path(folder) / "w") as workspace:
+        Agent(workspace, ScriptedModel(said, profile=Profile("scripted", caches=False))).run("How high?")
+        with Transcript.open(workspace.folder, SESSION) as transcript:
+            events = [event for event in transcript.events if event.kind == "child"]
+    return {f"child-{event.data['state']}": pretty(event.data) for event in events}
 
 
 def _id(fetched: Fetched) -> str:

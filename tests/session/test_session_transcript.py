@@ -398,7 +398,7 @@ def test_nothing_in_a_session_names_the_place_where_it_lies(folder: Folder, tmp_
 def test_a_child_is_made_under_the_name_that_its_parent_wrote_down_and_taken_up_where_a_crash_left_it(
     folder: Folder,
 ) -> None:
-    """2.9: the register is written before the child, so that each stage of its birth may be the last."""
+    """Section 2.9: the register is written before the child, so that each stage of its birth may be the last."""
     with Transcript.create(folder) as parent:
         name = f"{parent.session}.{next_child(folder, parent.session)}"
         assert name.endswith(".1")
