@@ -7,8 +7,11 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urljoin
 
+from lxml import etree
+
 from manusfs.extract.job import plain_view, title_line
 from manusfs.extract.markdown import Buffer, Table, code_block
+from manusfs.extract.parsed import Parsed
 from manusfs.extract.seen import Link, Place, Seen
 
 __all__ = ["walk"]
@@ -28,18 +31,21 @@ _HIDDEN_STYLE = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9])", re.IGNORECASE
 )
 _LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight-source|brush:?)-?\s*([A-Za-z0-9+#]{1,20})(?=\s|$)")
+_FOLLOWED = re.compile(r"https?:|[^:]*$|[^:/?#]*[/?#]", re.IGNORECASE)
 _SITE = re.compile(r"https?://[^/?#\s]+")
 _NEST = 8
 """Lists and quotes nested deeper are written at this depth."""
 
 
-def walk(tree: Any, source_url: str, *, keep_hidden: bool = False) -> Seen:
-    """Return what stands in the parsed page `tree`; links are resolved against its base, else `source_url`."""
-    walker = _Walker(_base(tree, source_url), keep_hidden)
-    walker.seen.title = _title(tree)
-    root = tree.body or tree.document
-    if root is not None:
-        walker.run(root)
+def walk(page: Parsed, source_url: str, *, keep_hidden: bool = False) -> Seen:
+    """Return what stands in `page`; links are resolved against its base, else `source_url`."""
+    walker = _Walker(_base(page.tree, source_url), keep_hidden)
+    walker.seen.title = _title(page.tree)
+    if page.root is not None:
+        body = page.root.find("body")
+        walker.run(page.root if body is None else body)
+    elif (root := page.tree.body or page.tree.document) is not None:
+        walker.run_deep(root)
     walker.seen.text = walker.buffer.text()
     return walker.seen
 
@@ -75,6 +81,26 @@ def _number(value: str | None) -> int:
     return int(value) if value and value.isascii() and value.isdigit() and len(value) < 6 else 1
 
 
+class _Deep:
+    """A node of a page that is nested too deep, with the face of the other parser's elements."""
+
+    __slots__ = ("_node", "tag")
+
+    def __init__(self, node: Any) -> None:
+        self._node = node
+        self.tag = node.tag
+
+    def get(self, name: str) -> str | None:
+        value: str | None = self._node.getattr(name) if self._node.hasattr(name) else None
+        return value
+
+    def find(self, path: str) -> None:
+        return None
+
+    def text_content(self) -> str:
+        return self._node.text or ""
+
+
 class _Walker:
     def __init__(self, base: str, keep_hidden: bool) -> None:
         self.seen = Seen()
@@ -91,10 +117,32 @@ class _Walker:
         self._depths = {Place.CHROME: 0, Place.MAIN: 0}
 
     def run(self, root: Any) -> None:
+        leaves: list[Callable[[], None] | None] = []
+        events = etree.iterwalk(root, events=("start", "end"))
+        for event, node in events:
+            if event == "start":
+                leave = self._enter(node)
+                if leave is _leaf:
+                    events.skip_subtree()
+                    leave = None
+                elif node.text:
+                    self._text(node.text)
+                leaves.append(leave)
+                if len(leaves) > self.seen.depth:
+                    self.seen.depth = len(leaves)
+            else:
+                leave = leaves.pop()
+                if leave:
+                    leave()
+                if node.tail and leaves:
+                    self._text(node.tail)
+
+    def run_deep(self, root: Any) -> None:
+        """As `run`, over the tree of the parser that no depth of nesting can break."""
         stack: list[tuple[Any, Callable[[], None] | None]] = []
         node = root
         while True:
-            leave = self._enter(node)
+            leave = self._enter_deep(node)
             child = None if leave is _leaf else node.first_child
             if child is not None:
                 stack.append((node, leave))
@@ -114,19 +162,23 @@ class _Walker:
                 following = node.next if stack else None
             node = following
 
-    def _enter(self, node: Any) -> Callable[[], None] | None:
-        """Begin `node`; return what to do at its end, if anything; `_leaf` leaves its children out."""
+    def _enter_deep(self, node: Any) -> Callable[[], None] | None:
         tag = node.tag
         if tag == "#text":
             self._text(node.value or "")
             return _leaf
         if tag == "#document":
             return None
-        if tag is None or tag[0] in "#!" or tag in _SKIPPED:
+        return _leaf if tag is None or tag[0] in "#!" else self._enter(_Deep(node))
+
+    def _enter(self, node: Any) -> Callable[[], None] | None:
+        """Begin `node`; return what to do at its end, if anything; `_leaf` leaves its children out."""
+        tag = node.tag
+        if tag in _SKIPPED:
             return _leaf
         if not self._keep_hidden and self._is_hidden(node):
             self.seen.hidden.append(node)
-            self.seen.hidden_chars += len((node.text or "").strip())
+            self.seen.hidden_chars += len(node.text_content().strip())
             return _leaf
         if self._pre is not None:
             if tag == "br":
@@ -139,10 +191,13 @@ class _Walker:
 
     @staticmethod
     def _is_hidden(node: Any) -> bool:
-        style = node.getattr("style")
-        return node.hasattr("hidden") or (bool(style) and _HIDDEN_STYLE.search(style) is not None)
+        style = node.get("style")
+        return node.get("hidden") is not None or (bool(style) and _HIDDEN_STYLE.search(style) is not None)
 
     def _text(self, text: str) -> None:
+        if text.isspace() and self._pre is None:
+            self.buffer.words(" ")
+            return
         # numeric references bring controls past the parser
         text = plain_view(text)
         if self._pre is not None:
@@ -217,8 +272,8 @@ class _Walker:
         code = "".join(self._pre or ()).removeprefix("\n")
         self._pre = None
         if code.strip():
-            inner = node.query_selector("code[class]")
-            classes = " ".join(filter(None, (node.getattr("class"), inner.getattr("class") if inner else "")))
+            inner = node.find(".//code[@class]")
+            classes = " ".join(filter(None, (node.get("class"), inner.get("class") if inner is not None else "")))
             found = _LANGUAGE.search(classes)
             block = code_block(code, found[1].lower() if found else "")
             self.buffer.block(block)
@@ -284,10 +339,10 @@ class _Walker:
 
     def _end_cell(self, node: Any, lists: list[int]) -> None:
         self._lists = lists
-        self._tables[-1].add(self._pop(), _number(node.getattr("colspan")), _number(node.getattr("rowspan")))
+        self._tables[-1].add(self._pop(), _number(node.get("colspan")), _number(node.get("rowspan")))
 
     def _link(self, node: Any, tag: str) -> Callable[[], None] | None:
-        href = node.getattr("href")
+        href = node.get("href")
         if not href:
             return None
         if href.strip()[:1] == "#":
@@ -295,7 +350,7 @@ class _Walker:
             return None
         url = self._url(href)
         self.seen.anchors.append((node, url))
-        if not re.match(r"https?:|[^:]*$|[^:/?#]*[/?#]", url, re.IGNORECASE):
+        if not url.startswith("http") and not _FOLLOWED.match(url):
             return None
         self._anchor = (url, [])
         return self._end_link
@@ -326,7 +381,7 @@ class _Walker:
         return Place.MAIN if self._depths[Place.MAIN] else Place.BODY
 
     def _image(self, node: Any, tag: str) -> None:
-        alt = title_line(node.getattr("alt") or "", 500)
+        alt = title_line(node.get("alt") or "", 500)
         if alt:
             self._text(f" {alt} ")
 

@@ -9,10 +9,8 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
-import lxml.html
 import trafilatura
 from resiliparse.extract.html2text import extract_plain_text
-from resiliparse.parse.html import HTMLTree
 
 from manusfs.extract.charset import decode
 from manusfs.extract.coverage import lacks
@@ -20,6 +18,7 @@ from manusfs.extract.dom import walk
 from manusfs.extract.job import Job, Page, plain_view
 from manusfs.extract.links import with_all_links, with_lost_links
 from manusfs.extract.marks import Marks
+from manusfs.extract.parsed import Parsed, as_block, parse
 from manusfs.extract.seen import Seen
 from manusfs.extract.strip import strip_tags, without_tag_soup
 from manusfs.extract.text import markdown_outline
@@ -33,12 +32,13 @@ _MOST_CHARS = 20_000_000
 _READING_CHARS = 2_000_000
 """trafilatura needs 2 s for 2 MB, 10 s for 5 MB, 137 s for 22 MB."""
 _DEEPEST = 200
-"""libxml2 drops what is nested deeper than 255 levels, and main-content heuristics hang on it."""
+"""Main-content heuristics hang on what is nested deeper."""
 _SHORT = 200
-_BLOCKS = frozenset(
-    "address article aside blockquote center dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 "
-    "h5 h6 header hr li main nav ol p pre section summary table tbody td tfoot th thead tr ul".split()
-)
+_PROSE = 80
+"""A line of so many characters is taken for prose."""
+_PROSE_KEPT = 0.6
+_RELIABLE = 3_000
+"""A shorter reading view with less of the page's prose in it is made again, compared with other extractors."""
 
 
 class Html:
@@ -56,7 +56,7 @@ class Html:
             known = replace(known, notes=notes, complete=False)
         try:
             with time_limit(max(0.1, job.seconds_left() * 0.5)):
-                tree, seen, known = _look(source, job, known)
+                page, seen, known = _look(source, job, known)
         except TimeUp:
             yield _plain(source, job, known)
             return
@@ -66,25 +66,25 @@ class Html:
         whole = replace(known, text=with_all_links(seen), extractor=_name("resiliparse"))
         whole = replace(whole, outline=markdown_outline(whole.text))
         yield replace(whole, notes=(*whole.notes, _ALL))
-        yield _read(source, tree, seen, job, known, whole)
+        yield _read(source, page, seen, job, known, whole)
 
 
 _ALL = "the text is everything visible, menus too; no reading view could be made"
 _ROUGH = "the reading view is a rough one"
 
 
-def _look(source: str, job: Job, known: Extracted) -> tuple[Any, Seen, Extracted]:
-    tree = HTMLTree.parse(source)
-    seen = walk(tree, job.source_url)
+def _look(source: str, job: Job, known: Extracted) -> tuple[Parsed, Seen, Extracted]:
+    page = parse(source)
+    seen = walk(page, job.source_url)
     if seen.hidden_chars > len(seen.text):
         # scripts would show it: pages that start invisible are common, and nothing else is there to read
-        seen = walk(tree, job.source_url, keep_hidden=True)
+        seen = walk(page, job.source_url, keep_hidden=True)
         known = replace(known, notes=(*known.notes, "most of the text is hidden until scripts run; it is included"))
         seen.hidden.clear()
     elif seen.hidden_chars:
         note = f"{seen.hidden_chars} characters of hidden text are left out; they are in the raw bytes"
         known = replace(known, notes=(*known.notes, note))
-    return tree, seen, replace(known, title=seen.title)
+    return page, seen, replace(known, title=seen.title)
 
 
 def _almost_empty(source: str, known: Extracted) -> Extracted:
@@ -96,8 +96,8 @@ def _almost_empty(source: str, known: Extracted) -> Extracted:
     return replace(known, text=text + "\n" if text else "", extractor="strip/1", notes=(*known.notes, note))
 
 
-def _read(source: str, tree: Any, seen: Seen, job: Job, known: Extracted, whole: Extracted) -> Extracted:
-    reading, trouble, name = _reading(source, tree, seen, job)
+def _read(source: str, page: Parsed, seen: Seen, job: Job, known: Extracted, whole: Extracted) -> Extracted:
+    reading, trouble, name = _reading(source, page, seen, job)
     if not reading.strip():
         return replace(whole, notes=(*known.notes, f"{trouble}: {_ALL}" if trouble else _ALL))
     notes = (*known.notes, f"{trouble}: {_ROUGH}") if trouble else known.notes
@@ -111,16 +111,15 @@ def _read(source: str, tree: Any, seen: Seen, job: Job, known: Extracted, whole:
     return replace(known, text=text, full=full, extractor=name, notes=notes, outline=markdown_outline(text))
 
 
-def _reading(source: str, tree: Any, seen: Seen, job: Job) -> tuple[str, str, str]:
+def _reading(source: str, page: Parsed, seen: Seen, job: Job) -> tuple[str, str, str]:
     """Return the reading view, what went wrong if anything did, and what made it."""
-    if seen.depth > _DEEPEST:
+    if page.root is None or seen.depth > _DEEPEST:
         return "", f"nested {seen.depth} levels deep", ""
-    marks = _prepare(source, tree, seen)
-    page = tree.document.html
-    if len(page) > _READING_CHARS:
+    if page.chars > _READING_CHARS:
         reading, trouble = "", f"larger than {_READING_CHARS} characters"
     else:
-        reading, trouble = _main_content(page, job, marks)
+        _prepare(page.root, seen)
+        reading, trouble = _main_content(page.root, job, seen, Marks(source, seen))
     if len(reading) < _SHORT and len(seen.text) > 5 * _SHORT:
         rough = _rough(source, job, main_content=True)
         if len(rough) > 2 * len(reading):
@@ -128,65 +127,50 @@ def _reading(source: str, tree: Any, seen: Seen, job: Job) -> tuple[str, str, st
     return reading, trouble, _name("trafilatura")
 
 
-def _prepare(source: str, tree: Any, seen: Seen) -> Marks:
-    """Make `tree` fit for trafilatura: hidden parts gone, links absolute, marks for what it would take apart."""
+def _prepare(root: Any, seen: Seen) -> None:
+    """Make a page fit for trafilatura: hidden parts gone, links absolute, nothing that matters in what it drops."""
     for node in seen.hidden:
-        node.decompose()
+        node.drop_tree()
     for node, url in seen.anchors:
         if url:
-            node.setattr("href", url)
+            node.set("href", url)
         else:
-            node.delattr("href")
+            del node.attrib["href"]
     for node in seen.layout:
-        _as_block(tree, node)
+        as_block(node)
     # trafilatura drops figures whole, whatever stands in them
-    for name, instead in (("figcaption", "p"), ("figure", "div")):
-        for node in tree.document.query_selector_all(name):
-            _as_block(tree, node, instead)
+    for node in list(root.iter("figcaption")):
+        as_block(node, "p")
+    for node in list(root.iter("figure")):
+        as_block(node)
+    # and forms and asides
     for node, _ in (*seen.tables, *seen.code):
-        _freed(tree, node)
-    return Marks(tree, source, seen)
+        for parent in list(node.iterancestors("form", "aside")):
+            as_block(parent)
 
 
-def _freed(tree: Any, node: Any) -> None:
-    """Take a table or code out of forms and asides, which trafilatura drops with all that stands in them."""
-    parent = node.parent
-    while parent is not None:
-        above = parent.parent
-        if parent.tag in ("form", "aside"):
-            _as_block(tree, parent)
-        parent = above
-
-
-def _as_block(tree: Any, node: Any, name: str = "div") -> None:
-    """Put an element `name` in the place of `node`: trafilatura keeps little of what stands in cells."""
-    block = tree.create_element(name)
-    loose = None
-    while (child := node.first_child) is not None:
-        if name != "div" or child.tag in _BLOCKS:
-            block.append_child(child)
-            loose = None
-            continue
-        # words without an element of their own are dropped where they are few
-        if loose is None:
-            loose = block.append_child(tree.create_element("p"))
-        loose.append_child(child)
-    if node.parent is not None:
-        node.parent.replace_child(block, node)
-
-
-def _main_content(page: str, job: Job, marks: Marks) -> tuple[str, str]:
+def _main_content(root: Any, job: Job, seen: Seen, marks: Marks) -> tuple[str, str]:
     """Return the reading view and what went wrong, if anything did."""
-    parser = lxml.html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True)
     try:
         with time_limit(max(0.1, job.seconds_left() * 0.7)):
-            tree = lxml.html.document_fromstring(page.encode("utf-8", "replace"), parser=parser)
-            text = trafilatura.extract(tree, output_format="markdown", include_links=True, include_tables=True) or ""
+            text = marks.replaced(_content(root, fast=True))
+            if len(text) < _RELIABLE and _prose(text) < _PROSE_KEPT * _prose(seen.text):
+                text = marks.replaced(_content(root, fast=False))
     except TimeUp:
         return "", "the reading view took too long to make"
     except Exception as error:  # noqa: BLE001 - whatever a heuristic trips over, the rest of the page is still there
         return "", f"the reading view could not be made: {type(error).__name__}"
-    return marks.replaced(unescaped(plain_view(text))), ""
+    return text, ""
+
+
+def _content(root: Any, *, fast: bool) -> str:
+    # trafilatura works on a copy
+    text = trafilatura.extract(root, output_format="markdown", include_links=True, include_tables=True, fast=fast)
+    return unescaped(plain_view(text or ""))
+
+
+def _prose(text: str) -> int:
+    return sum(len(line) for line in text.split("\n") if len(line) >= _PROSE and line[0] not in "|-")
 
 
 def _plain(source: str, job: Job, known: Extracted) -> Extracted:

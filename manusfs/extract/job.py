@@ -84,7 +84,8 @@ def plain_view(text: str) -> str:
     if not _REFUSED.search(text):
         return text
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x0b", "\n").replace("\x0c", "\n")
-    return _SURROGATES.sub("\ufffd", _CONTROLS.sub("", text))
+    # line ends of other systems are the usual finding
+    return _SURROGATES.sub("\ufffd", _CONTROLS.sub("", text)) if _REFUSED.search(text) else text
 
 
 def title_line(text: str, limit: int = 300) -> str:

@@ -33,7 +33,7 @@ class Buffer:
 
     def words(self, text: str) -> None:
         """Add running text."""
-        collapsed = " ".join(text.split())
+        collapsed = "" if text == " " else " ".join(text.split())
         if not collapsed:
             self._space = self._space or bool(text)
             return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from manusfs.extract.seen import Seen
 
@@ -13,24 +12,25 @@ _WORDS = 400
 
 
 class Marks:
-    """Marks in a page's tree for its code blocks and data tables, and what each stands for.
+    """Marks in a page for its code blocks and data tables, and what each stands for.
 
     trafilatura turns code blocks into inline code and loses their indentation, loses rows of tables and takes a
     caption for a row. A mark holds the words of its block, since main-content heuristics weigh paragraphs by length
     and wording.
     """
 
-    def __init__(self, tree: Any, source: str, seen: Seen) -> None:
-        """Put marks into `tree`, which was parsed from `source`; `seen` is what a walk over it found."""
+    def __init__(self, source: str, seen: Seen) -> None:
+        """Put marks into the elements of `seen`, which a walk found in the page that `source` holds."""
         self._name = next(name for number in range(1_000_000) if (name := f"QBLOCK{number}Z") not in source)
         self._blocks: list[str] = []
         for node, block in seen.code:
+            node[:] = []
             node.text = self._mark(block)
         for node, block in seen.tables:
-            if node.parent is not None:
-                paragraph = tree.create_element("p")
-                paragraph.text = self._mark(block)
-                node.parent.replace_child(paragraph, node)
+            if node.getparent() is not None:
+                node[:] = []
+                node.attrib.clear()
+                node.tag, node.text = "p", self._mark(block)
 
     def _mark(self, block: str) -> str:
         words = re.findall(r"\w+", block)[:_WORDS]

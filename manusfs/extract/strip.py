@@ -77,20 +77,17 @@ def without_tag_soup(source: str) -> tuple[str, tuple[str, ...]]:
     if doctype and (subset := _SUBSET.match(source, doctype.start())):
         source = f"{source[: subset.start()]}<!DOCTYPE html>{source[subset.end() :]}"
         notes.append("the page defines entities of its own; they are not expanded")
-    pieces: list[str] = []
-    at = done = shortened = 0
-    while (start := source.find("<", at)) >= 0:
-        end = source.find(">", start)
-        if end < 0:
-            break
-        if end - start > _LONG_TAG and (name := _TAG_NAME.match(source, start)):
-            kept = _KEPT.findall(source[start : start + 200_000])
+    pieces = source.split(">")
+    shortened = 0
+    for number in [number for number, piece in enumerate(pieces[:-1]) if len(piece) > _LONG_TAG]:
+        piece = pieces[number]
+        start = piece.find("<")
+        if 0 <= start < len(piece) - _LONG_TAG and (name := _TAG_NAME.match(piece, start)):
+            kept = _KEPT.findall(piece[start : start + 200_000])
             attributes = {key.lower(): value for key, value in reversed(kept)}
-            pieces += [source[done:start], name[0], *(f" {key}={value}" for key, value in attributes.items()), ">"]
             # embedded images are long and of no interest; attributes by the thousand are
-            shortened += source.count("=", start, end) > 500
-            done = end + 1
-        at = end + 1
+            shortened += piece.count("=", start) > 500
+            pieces[number] = "".join([piece[:start], name[0], *(f" {key}={of}" for key, of in attributes.items())])
     if shortened:
         notes.append(f"attributes of {shortened} overlong tags were left out")
-    return ("".join(pieces) + source[done:] if pieces else source), tuple(notes)
+    return ">".join(pieces), tuple(notes)

@@ -1,6 +1,6 @@
 """How much of real pages survives extraction, and what it costs against the libraries alone.
 
-python benchmarks/extract.py FOLDER... --rounds 3 --json extract.json
+python benchmarks/extraction.py FOLDER... --rounds 3 --json extraction.json
 
 FOLDER holds .html, .htm and .pdf files, each may be gzipped. Pages are compared with plain trafilatura: 4-gram F1 where
 there is a truth (ground-truth.json[.gz] as of article-extraction-benchmark, or NAME.expected.html beside
@@ -20,6 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,9 @@ from _measure import Goal, parser, report
 
 from manusfs.extract import EXTRACTORS, Extractor, Job
 from manusfs.extract.collect import Collector
+from manusfs.extract.job import Page
 
+FONT = {"Type": "Font", "Subtype": "Type1", "BaseFont": "Helvetica"}
 _TARGET = re.compile(r"\]\((?:<[^>\n]*>|[^)\s]*)\)")
 URL = "http://example.test/"
 
@@ -153,8 +156,13 @@ def paper(tally: Tally, name: str, raw: bytes) -> None:
     done = extracted("pdf", "application/pdf", raw)
     ours = time.process_time() - begun
     begun = time.process_time()
-    theirs = pypdf_text(raw)
+    pages = pypdf_pages(raw)
+    theirs = "\n".join(pages)
     figures = tally.figures
+    starts = [*done.pages, len(done.text.encode())]
+    ours_pages = [done.text.encode()[start:end].strip() for start, end in pairwise(starts)]
+    lost = [number for number, page in enumerate(pages, 1) if page.strip() and not any(ours_pages[number - 1 : number])]
+    figures.update({"pypdf pages": len(pages), "pages lost": len(lost)})
     figures.update({"files": 1, "pdf pages": len(done.pages), "pdf s": ours, "pypdf s": time.process_time() - begun})
     figures["files with text"] += bool(done.text.strip())
     figures["files with text, pypdf"] += bool(theirs.strip())
@@ -164,14 +172,40 @@ def paper(tally: Tally, name: str, raw: bytes) -> None:
     tally.slowest.append((round(1000 * ours, 1), name))
 
 
-def pypdf_text(raw: bytes) -> str:
-    """Return what plain pypdf reads, an empty text when it fails."""
+def pypdf_pages(raw: bytes) -> list[str]:
+    """Return what plain pypdf reads of each page, up to where it fails."""
     import pypdf
 
+    pages: list[str] = []
     try:
-        return "\n".join(page.extract_text() for page in pypdf.PdfReader(io.BytesIO(raw)).pages)
+        pages.extend(page.extract_text() for page in pypdf.PdfReader(io.BytesIO(raw)).pages)
     except Exception:
-        return ""
+        return pages
+    return pages
+
+
+def first_page(pages: int = 500) -> float:
+    """Return the CPU time to the first page of a long file, in percent of that of the whole."""
+    import pypdf
+    from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+
+    writer = pypdf.PdfWriter()
+    font = DictionaryObject({NameObject(f"/{key}"): NameObject(f"/{value}") for key, value in FONT.items()})
+    for number in range(pages):
+        page = writer.add_blank_page(612, 792)
+        fonts = DictionaryObject({NameObject("/F1"): font})
+        page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
+        lines = " ".join(f"(line {line} of page {number}, some words of a long text) Tj T*" for line in range(50))
+        content = DecodedStreamObject()
+        content.set_data(f"BT /F1 9 Tf 14 TL 50 750 Td {lines} ET".encode())
+        page[NameObject("/Contents")] = writer._add_object(content)
+    made = io.BytesIO()
+    writer.write(made)
+    begun, first = time.process_time(), 0.0
+    for item in EXTRACTORS.load("pdf")().extract(Job(made.getvalue(), "application/pdf", source_url=URL)):
+        if not first and isinstance(item, Page):
+            first = time.process_time() - begun
+    return 100 * first / (time.process_time() - begun)
 
 
 def documents(folders: Sequence[Path]) -> Iterable[tuple[str, bytes, str | None]]:
@@ -234,17 +268,22 @@ def goals(tally: Tally) -> list[Goal]:
         lines = f"of {figures['lines']}; {tally.share('lines theirs', 'lines'):.3f} theirs"
         found += [
             Goal("F1 of trafilatura less ours", lost, 0.01, "", also=words),
+            Goal("F1 of the reading view", f1(tally, "ours"), 0.95 if figures["with truth"] else None, "", ">="),
             Goal("cells of tables in text or full", tally.share("cells both", "cells"), 0.97, "", ">=", cells),
-            Goal("lines of code verbatim in text or full", tally.share("lines both", "lines"), 0.99, "", ">=", lines),
-            Goal("CPU / trafilatura alone", figures["ours s"] / max(figures["theirs s"], 1e-9), 2.0, also=both),
+            Goal("lines of code verbatim in text or full", tally.share("lines both", "lines"), 1.0, "", ">=", lines),
+            Goal("CPU / trafilatura alone", figures["ours s"] / max(figures["theirs s"], 1e-9), 1.25, also=both),
             Goal("pages with a full view", 100 * tally.share("full views", "pages"), 100, "%"),
             Goal("pages without any text", figures["empty"], 0, ""),
         ]
     if figures["files"]:
         texts = f"{figures['files with text']} / {figures['files with text, pypdf']} of {figures['files']} have text"
         silent = figures["files without text and without a note"]
+        theirs = figures["pypdf pages"] / max(figures["pypdf s"], 1e-9)
+        speed = figures["pdf pages"] / max(figures["pdf s"], 1e-9) / max(theirs, 1e-9)
         found += [
-            Goal("PDF: CPU / pypdf alone", figures["pdf s"] / max(figures["pypdf s"], 1e-9), 0.5, also=texts),
+            Goal("PDF: pages a second / pypdf alone", speed, 5, "x", ">=", also=texts),
+            Goal("PDF: pages that pypdf reads and we do not", figures["pages lost"], 0, ""),
+            Goal("PDF: first of 500 pages / the whole", first_page(), 3, "%"),
             Goal("PDF: without text and without a note", silent, 0, ""),
         ]
     return found
@@ -265,7 +304,7 @@ def main() -> None:
             page(tally, name, raw, truth, options.rounds)
     tally.slowest.sort(reverse=True)
     details = {"figures": dict(tally.figures), "slowest_ms": tally.slowest[:10], "losses": tally.losses}
-    report("extract", goals(tally), details, options.out)
+    report("extraction", goals(tally), details, options.out)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,94 @@
+"""A page parsed as browsers parse it, and the same tree held by lxml, which is walked ten times faster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import lxml.html
+from lxml import etree
+from resiliparse.parse.html import HTMLTree
+
+__all__ = ["Parsed", "as_block", "parse"]
+
+_BLOCKS = frozenset(
+    "address article aside blockquote center dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 "
+    "h5 h6 header hr li main nav ol p pre section summary table tbody td tfoot th thead tr ul".split()
+)
+_IN_HEADINGS = ", ".join(f"h{level} p" for level in range(1, 7))
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A page. `root` is lxml's, None if it cannot hold the page."""
+
+    tree: Any
+    root: Any
+    chars: int
+    """Characters of the page as a browser would write it."""
+
+
+def parse(source: str) -> Parsed:
+    """Return the page that `source` holds."""
+    tree: Any = HTMLTree.parse(source)
+    # libxml2 would put these behind the heading, and leave that empty
+    for node in tree.document.query_selector_all(_IN_HEADINGS):
+        span = tree.create_element("span")
+        while (child := node.first_child) is not None:
+            span.append_child(child)
+        node.parent.replace_child(span, node)
+    page = tree.document.html
+    return Parsed(tree, _lxml(page), len(page))
+
+
+def as_block(node: Any, name: str = "div") -> None:
+    """Make `node` an element `name` without attributes; words of a `div` come into paragraphs.
+
+    trafilatura keeps little of what stands in cells, and drops words without an element of their own.
+    """
+    node.tag = name
+    node.attrib.clear()
+    if name != "div":
+        return
+    pieces: list[Any] = [node.text]
+    for child in list(node):
+        pieces += [child, child.tail]
+        child.tail = None
+    node.text = None
+    made: list[Any] = []
+    loose = None
+    for piece in pieces:
+        if piece is None or (loose is None and isinstance(piece, str) and not piece.strip()):
+            continue
+        if not isinstance(piece, str) and piece.tag in _BLOCKS:
+            made.append(piece)
+            loose = None
+            continue
+        if loose is None:
+            loose = node.makeelement("p")
+            made.append(loose)
+        _append(loose, piece)
+    node[:] = made
+
+
+def _append(element: Any, piece: Any) -> None:
+    if not isinstance(piece, str):
+        element.append(piece)
+    elif len(element):
+        element[-1].tail = (element[-1].tail or "") + piece
+    else:
+        element.text = (element.text or "") + piece
+
+
+def _lxml(page: str) -> Any:
+    parser = lxml.html.HTMLParser(
+        encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True, huge_tree=True
+    )
+    # lxml.html asks a function in Python for the class of each element; one class serves here
+    parser.set_element_class_lookup(etree.ElementDefaultClassLookup(element=lxml.html.HtmlElement))
+    try:
+        root = etree.fromstring(page.encode("utf-8", "replace"), parser=parser)
+    except etree.LxmlError:
+        return None
+    # what follows the place that was too deep would be lost
+    return None if parser.error_log.filter_from_fatals() else root

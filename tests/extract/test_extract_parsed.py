@@ -1,0 +1,50 @@
+"""The tree that pages are walked and read from: what lxml would move, drop or tear apart."""
+
+from __future__ import annotations
+
+import pytest
+from lxml import etree
+
+from manusfs.extract import EXTRACTORS, Job
+from manusfs.extract.parsed import as_block, parse
+from manusfs.records import Extracted
+
+WORDS = "The harbour master of Carrow dropped oranges from the ferry and timed them with a watch. "
+
+
+def views(source: str) -> Extracted:
+    *_, last = EXTRACTORS.load("html")().extract(Job(source.encode(), "text/html", source_url="http://example.test/"))
+    assert isinstance(last, Extracted)
+    return last
+
+
+def test_a_heading_keeps_what_stands_in_a_paragraph_inside_it() -> None:
+    root = parse("<h2>One<p>two</p>three</h2>").root
+    assert "".join(root.find(".//h2").itertext()) == "Onetwothree"
+
+
+def test_what_follows_a_part_too_deep_for_one_parser_is_read_by_the_other() -> None:
+    page = f"<svg>{'<g>' * 5_000}x{'</g>' * 5_000}</svg><p>{WORDS * 5}</p><p>after</p>"
+    assert parse(page).root is None
+    assert "after" in views(page).text
+
+
+def test_loose_words_of_a_cell_come_into_paragraphs_in_their_order() -> None:
+    root = parse("<table><tr><td>a<b>c</b>d<p>q</p> <i>z</i>y</td></tr></table>").root
+    for node in list(root.iter("td")):
+        as_block(node)
+    cell = root.find(".//tr/div")
+    assert etree.tostring(cell) == b"<div><p>a<b>c</b>d</p><p>q</p><p><i>z</i>y</p></div>"
+
+
+@pytest.mark.parametrize("attribute", ["hidden", 'style="display: none"'])
+def test_what_follows_a_hidden_part_stays(attribute: str) -> None:
+    found = views(f"<article><p>{WORDS * 4}</p><p>before <span {attribute}>secret</span> behind</p></article>")
+    both = found.text + (found.full or "")
+    assert "before" in both and "behind" in both and "secret" not in both
+
+
+def test_a_short_reading_view_that_misses_prose_is_compared_with_other_extractors() -> None:
+    prose = "".join(f"<div class='comment-like x{n}'>{WORDS}{WORDS}<br>{WORDS}</div>" for n in range(6))
+    found = views(f"<html><body><div id='sidebar'>{prose}</div><article><p>{WORDS}</p></article></body></html>")
+    assert found.text.count("oranges") + (found.full or "").count("oranges") >= 18
