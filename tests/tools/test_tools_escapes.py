@@ -70,6 +70,9 @@ class PathEnv:
     def standing(self, ref: str, span: Span) -> str:
         return ""
 
+    def may_change(self, place: str) -> str:
+        return ""
+
 
 @pytest.fixture
 def env(tmp_path: Path) -> Iterator[PathEnv]:
