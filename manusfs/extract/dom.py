@@ -11,7 +11,7 @@ from lxml import etree
 
 from manusfs.extract.job import plain_view, title_line
 from manusfs.extract.markdown import Buffer, Table, code_block
-from manusfs.extract.parsed import Parsed
+from manusfs.extract.parsed import DeepNode, Parsed
 from manusfs.extract.seen import Link, Place, Seen
 
 __all__ = ["walk"]
@@ -79,26 +79,6 @@ def _leaf() -> None:
 
 def _number(value: str | None) -> int:
     return int(value) if value and value.isascii() and value.isdigit() and len(value) < 6 else 1
-
-
-class _Deep:
-    """A node of a page that is nested too deep, with the face of the other parser's elements."""
-
-    __slots__ = ("_node", "tag")
-
-    def __init__(self, node: Any) -> None:
-        self._node = node
-        self.tag = node.tag
-
-    def get(self, name: str) -> str | None:
-        value: str | None = self._node.getattr(name) if self._node.hasattr(name) else None
-        return value
-
-    def find(self, path: str) -> None:
-        return None
-
-    def text_content(self) -> str:
-        return self._node.text or ""
 
 
 class _Walker:
@@ -169,7 +149,7 @@ class _Walker:
             return _leaf
         if tag == "#document":
             return None
-        return _leaf if tag is None or tag[0] in "#!" else self._enter(_Deep(node))
+        return _leaf if tag is None or tag[0] in "#!" else self._enter(DeepNode(node))
 
     def _enter(self, node: Any) -> Callable[[], None] | None:
         """Begin `node`; return what to do at its end, if anything; `_leaf` leaves its children out."""
@@ -185,9 +165,7 @@ class _Walker:
                 self._pre.append("\n")
             return None
         handler = _HANDLERS.get(tag)
-        if handler is not None:
-            return handler(self, node, tag)
-        return None
+        return None if handler is None else handler(self, node, tag)
 
     @staticmethod
     def _is_hidden(node: Any) -> bool:

@@ -9,7 +9,7 @@ import lxml.html
 from lxml import etree
 from resiliparse.parse.html import HTMLTree
 
-__all__ = ["Parsed", "as_block", "parse"]
+__all__ = ["DeepNode", "Parsed", "as_block", "parse"]
 
 _BLOCKS = frozenset(
     "address article aside blockquote center dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 "
@@ -26,6 +26,28 @@ class Parsed:
     root: Any
     chars: int
     """Characters of the page as a browser would write it."""
+
+
+class DeepNode:
+    """A node of a page that is nested too deep for lxml, with the face of the other parser's elements."""
+
+    __slots__ = ("_node", "tag")
+
+    def __init__(self, node: Any) -> None:
+        self._node = node
+        self.tag = node.tag
+
+    def get(self, name: str) -> str | None:
+        """Return the value of an attribute."""
+        value: str | None = self._node.getattr(name) if self._node.hasattr(name) else None
+        return value
+
+    def find(self, path: str) -> None:
+        """Return nothing: of such a page only the words count."""
+
+    def text_content(self) -> str:
+        """Return all words below."""
+        return self._node.text or ""
 
 
 def parse(source: str) -> Parsed:
