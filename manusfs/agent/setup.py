@@ -10,7 +10,7 @@ from manusfs.agent.prompt import SYSTEM
 from manusfs.agent.roles import Role, offered
 from manusfs.agent.running import Running, reply_tokens
 from manusfs.context import Setup, estimate_setup
-from manusfs.errors import ConfigError
+from manusfs.errors import ConfigError, ManusfsError
 from manusfs.messages import Profile
 from manusfs.tools import ToolBox
 from manusfs.version import __version__
@@ -62,7 +62,11 @@ def renew(run: Running) -> None:
     """Look again for skills: what was added since the last epoch began is part of the next, never of this one."""
     if run.skills is None:
         return
-    run.skills.refresh()
+    try:
+        run.skills.refresh()
+    except ManusfsError as error:  # the user's list of approvals can't be read: no reason to end a run of hours
+        run.tell("warning", f"skills are as they were: {error}")
+        return
     if bool(run.skills.offered) == ("skill" in run.tools.names):
         return
     usual = toolbox(run.settings, run.profile.window, run.skills, run.tree.roles)

@@ -17,6 +17,11 @@ _MOST_DEPTH = 16
 _MOST_NODES = 5_000
 _FENCE = re.compile(r"(?:---|\.\.\.)[ \t]*\r?\n?")
 _PLAIN_LINE = re.compile(r"([A-Za-z_][\w-]*):[ \t]+([^\s\"'\[\]{}|>&*!#%@`].*)")
+_LINE = re.compile(r"([A-Za-z_][\w-]*):(|[ \t].*)")
+_BLOCKS = ("|", ">", "|-", ">-", "|+", ">+")
+_QUOTE = "values with a colon in them were taken as texts; quote them"
+_LINES = "its lines were read one by one"
+_BROKEN = (ValueError, OverflowError, RecursionError, TypeError, AttributeError)
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -55,18 +60,18 @@ def split(text: str) -> FrontMatter:
     if head is None:
         return FrontMatter({}, plain, body)
     try:
-        try:
-            return FrontMatter(_table(head), body)
-        except yaml.YAMLError as error:
-            mended = _mended(head)
-            if mended == head:
-                raise
-            told = f"not valid YAML ({_reason(error)}): values with a colon in them were taken as texts; quote them"
-            return FrontMatter(_table(mended), body, told)
+        return FrontMatter(_table(head), body)
     except yaml.YAMLError as error:
-        return FrontMatter({}, plain, f"not valid YAML: {_reason(error)}")
-    except (ValueError, OverflowError, RecursionError, TypeError, AttributeError) as error:
+        told = f"not valid YAML: {_reason(error)}"
+    except _BROKEN as error:
         return FrontMatter({}, plain, str(error) or type(error).__name__)
+    for reader, how in ((_with_quotes, _QUOTE), (_by_line, _LINES)):
+        try:
+            if data := reader(head):
+                return FrontMatter(data, body, f"{told}; {how}")
+        except (yaml.YAMLError, *_BROKEN):
+            continue
+    return FrontMatter({}, plain, told)
 
 
 def _parts(text: str) -> tuple[str | None, str]:
@@ -146,9 +151,10 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def _mended(head: str) -> str:
-    lines = head.splitlines(keepends=True)
-    return "".join(_quoted(line) for line in lines)
+def _with_quotes(head: str) -> dict[str, Any]:
+    """Return the table with quotes round values that have an unquoted colon, as people mean them."""
+    mended = "".join(_quoted(line) for line in head.splitlines(keepends=True))
+    return _table(mended) if mended != head else {}
 
 
 def _quoted(line: str) -> str:
@@ -156,6 +162,31 @@ def _quoted(line: str) -> str:
     if match and ": " in f"{match[2]} ":
         return f"{match[1]}: {json.dumps(match[2])}\n"
     return line
+
+
+def _by_line(head: str) -> dict[str, Any]:
+    """Return what stands as `name: value` on lines of their own, as texts, as the simplest of other readers do."""
+    found: dict[str, Any] = {}
+    block: list[str] | None = None
+    for line in [*head.splitlines(), "__end__:"]:
+        match = _LINE.fullmatch(line.rstrip())
+        if match is None:
+            if block is not None:
+                block.append(line.strip())
+            continue
+        if block is not None:
+            found[next(reversed(found))] = "\n".join(block).strip()
+            block = None
+        name, value = match[1], match[2].strip()
+        if name in found:
+            raise _Bad(f"the name {name[:60]!r} stands twice")
+        if value in _BLOCKS:
+            block = []
+        if value[:1] in ("'", '"') and value[-1:] == value[:1] and len(value) > 1:
+            value = value[1:-1]
+        found[name] = value
+    found.pop("__end__", None)
+    return found if found.get("name") or found.get("description") else {}
 
 
 def _reason(error: yaml.YAMLError) -> str:

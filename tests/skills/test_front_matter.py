@@ -25,7 +25,7 @@ def test_data_and_body_come_apart() -> None:
         ("---\nname: x\n", "without a closing"),
         ("---\n- a\n- b\n---\nbody\n", "no table"),
         ("---\njust words\n---\nbody\n", "no table"),
-        ("---\nname: [unclosed\n---\nbody\n", "not valid YAML: line"),
+        ("---\nother: [unclosed\n---\nbody\n", "not valid YAML: line"),
         ("---\nname: a\nname: b\n---\nbody\n", "'name' stands twice"),
         ("---\nm:\n  k: 1\n  k: 2\n---\nbody\n", "'k' stands twice"),
         ("---\na: &x [1]\nb: *x\n---\nbody\n", "anchors and aliases"),
@@ -83,3 +83,30 @@ def test_no_text_breaks_it(text: str) -> None:
         found = front_matter.split(whole)
         assert whole.removeprefix("\ufeff").endswith(found.body)
         assert found.data or found.body == whole.removeprefix("\ufeff") or found.problem == ""
+
+
+@pytest.mark.parametrize(
+    ("head", "data"),
+    [
+        ('description: "Use "quotes" in it"\nname: x', {"description": 'Use "quotes" in it', "name": "x"}),
+        ("name: [unclosed\ndescription: d", {"name": "[unclosed", "description": "d"}),
+        ("name: x\n\tdescription: tabbed\ndescription: **bold** words", {"name": "x", "description": "**bold** words"}),
+        ("name: x\ndescription: >\n  two\n  lines\nbad: @at", {"name": "x", "description": "two\nlines", "bad": "@at"}),
+        (
+            "name: x\ndisable-model-invocation: true\nbad: %x",
+            {"name": "x", "disable-model-invocation": "true", "bad": "%x"},
+        ),
+        ('name: x\nmetadata: {"a": {"b": 1}}\nbad: `x`', {"name": "x", "metadata": '{"a": {"b": 1}}', "bad": "`x`"}),
+    ],
+)
+def test_what_is_no_yaml_is_read_line_by_line(head: str, data: dict[str, str]) -> None:
+    """OC-19: as the simplest readers of other agents do it, and told."""
+    found = front_matter.split(f"---\n{head}\n---\nbody\n")
+    assert (found.data, found.body) == (data, "body\n")
+    assert "its lines were read one by one" in found.problem
+
+
+def test_a_name_that_stands_twice_is_refused_by_every_reader() -> None:
+    """Readers differ in which of the two counts."""
+    found = front_matter.split("---\nname: a\nname: b\nbad: @at\n---\nbody\n")
+    assert found.data == {} and "not valid YAML" in found.problem
