@@ -26,6 +26,8 @@ def read_runs(path: Path) -> Iterator[Recording]:
     Raises:
         UsageError: the file can't be read, or holds none of these.
     """
+    if path.is_dir() and not (path / _TRANSCRIPT).is_file():
+        raise UsageError(f"{path.name!r} is a folder without a session", hint="give sessions/<session>, or a file")
     if (path / _TRANSCRIPT).is_file():
         path = path / _TRANSCRIPT
     if path.name == _TRANSCRIPT:
@@ -35,7 +37,14 @@ def read_runs(path: Path) -> Iterator[Recording]:
         return
     found = False
     for number, data in enumerate(_documents(path)):
-        run = _run(data, path, number)
+        try:
+            run = _run(data, path, number)
+        except (AttributeError, TypeError, ValueError, KeyError) as error:
+            # Foreign records: whatever is of another shape than its format says ends here.
+            raise UsageError(
+                f"{path.name!r} holds a run at place {number + 1} that is not in the shape of its format: {error}",
+                hint="see docs/compaction.md for the five formats",
+            ) from error
         if run.steps:
             found = True
             yield run
@@ -54,11 +63,13 @@ def _documents(path: Path) -> Iterator[Any]:
         return
     except ValueError:
         pass
+    except RecursionError as error:
+        raise UsageError(f"{path.name!r} is nested too deeply", hint="one run a line") from error
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             try:
                 yield json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise UsageError(f"{path.name!r}, line {number}, is no JSON: {error}", hint="one run a line") from error
 
 

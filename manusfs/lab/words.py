@@ -15,7 +15,9 @@ RUN = 6
 _CJK = "\u3040-\u9fff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+")
 _ATOM = re.compile(r"https?://[^\s\"'<>()\[\]{}\\|`]+|\w[\w./-]*\w")
-_NAME = re.compile(r"\w_\w|[a-z][A-Z]|[A-Za-z][\w-]*\d|\d[\w-]*[A-Za-z]")
+_NAME = re.compile(r"\w_\w|[a-z][A-Z]")
+_PIECE = re.compile(r"[\w-]+")
+_LETTER, _DIGIT = re.compile(r"[A-Za-z]"), re.compile(r"\d")
 _REF = re.compile(r"obs:([0-9a-f]{12,64})|^([0-9a-f]{12,64}) ", re.MULTILINE)
 _LEAST_DIGITS = 3
 _LEAST_NAME = 5
@@ -79,7 +81,12 @@ def _is_atom(text: str) -> bool:
     digits = sum(map(str.isdecimal, text))
     if digits == len(text) - text.count(".") - text.count("-") - text.count("/"):
         return digits >= _LEAST_DIGITS
-    return len(text) >= _LEAST_NAME and _NAME.search(text) is not None
+    return len(text) >= _LEAST_NAME and (_NAME.search(text) is not None or any(map(_is_mixed, _PIECE.findall(text))))
+
+
+def _is_mixed(piece: str) -> bool:
+    """Return True if `piece` has letters and digits, in one step a character: it may be of a megabyte."""
+    return _LETTER.search(piece) is not None and _DIGIT.search(piece) is not None
 
 
 def strings(value: Any) -> Iterator[str]:

@@ -10,7 +10,7 @@ import pytest
 
 from manusfs.agent import Agent
 from manusfs.errors import UsageError
-from manusfs.lab import Call, Recording, Result, read_runs
+from manusfs.lab import Call, Recording, Result, Step, read_runs
 from manusfs.memory import Doors, Workspace
 
 HERE = Path(__file__).parent / "recordings"
@@ -102,3 +102,31 @@ def test_what_is_no_run_is_told(tmp_path: Path, text: str) -> None:
     (file := tmp_path / "x.json").write_text(text)
     with pytest.raises(UsageError, match=r"x\.json"):
         list(read_runs(file))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": [None, 3]}]},
+        {"messages": [{"role": "assistant", "text": "a", "calls": [None]}]},
+        {"messages": [{"role": "assistant", "content": "a", "tool_calls": [None]}]},
+        {"trajectory": 5},
+        {"trajectory": [None]},
+    ],
+)
+def test_a_run_of_another_shape_is_told_with_its_place(tmp_path: Path, data: object) -> None:
+    (file := tmp_path / "x.jsonl").write_text('{"messages":[{"role":"assistant","text":"a"}]}\n' + json.dumps(data))
+    with pytest.raises(UsageError, match=r"x\.jsonl.* place 2"):
+        list(read_runs(file))
+
+
+def test_json_nested_without_end_and_a_folder_are_told(tmp_path: Path) -> None:
+    (file := tmp_path / "deep.json").write_text("[" * 100_000)
+    for path in (file, tmp_path):
+        with pytest.raises(UsageError, match=path.name):
+            list(read_runs(path))
+
+
+def test_a_run_of_one_turn_and_one_without_any_text(tmp_path: Path) -> None:
+    (file := tmp_path / "x.json").write_text(json.dumps({"messages": [{"role": "assistant", "content": ""}]}))
+    assert one(file).steps == (Step(),)
