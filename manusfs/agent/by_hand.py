@@ -199,10 +199,10 @@ def _closed(transcript: Transcript) -> tuple[list[Event], Window]:
             hint=f'give the task again: manusfs resume {transcript.session} "…"',
         )
     window = fold(events)
-    if window.children.open:
-        names = ", ".join(child.session for child in window.children.open[:3])
+    waiting = [child.session for child in window.children.open if child.call in window.open_calls]
+    if waiting:
         raise UsageError(
-            f"sub-agents of {transcript.session} are still open: {names}",
+            f"sub-agents of {transcript.session} are still open: {', '.join(waiting[:3])}",
             hint=f"let them end first: manusfs resume {transcript.session}",
         )
     closed = [replace(event, seq=seq) for seq, event in enumerate(closing(events), window.seq + 1)]

@@ -95,7 +95,7 @@ def work(run: Running, order: Delegation, plan: Plan, parent: Running, at: int) 
 def _begun(run: Running, order: Delegation, plan: Plan, parent: Running, at: int) -> Ended | None:
     """Bring the child to where the loop can go on; return how it ended if its answer stands there already."""
     events = run.transcript.events
-    form = asked(order.expects) if order.expects is not None else ""
+    form = escape.body(asked(order.expects)) if order.expects is not None else ""
     if order.mode == "fork":
         if not any("fork" in event.data for event in events if event.kind == "message"):
             begin_fork(run.transcript, parent.transcript.events, at, order.prompt, form)
@@ -144,7 +144,7 @@ def _opening(run: Running, order: Delegation, plan: Plan) -> list[dict[str, obje
     sections += [("instructions", TextPart(text)) for text in (*_skills(run, plan), *order.preload)]
     sections.append(("user", TextPart(user_text(order.prompt))))
     if order.expects is not None:
-        sections.append(("source", TextPart(asked(order.expects))))
+        sections.append(("source", TextPart(escape.body(asked(order.expects)))))
     return [{**part_to_json(part), "as": label} for label, part in sections]
 
 

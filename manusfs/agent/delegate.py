@@ -66,7 +66,14 @@ def _registered(run: Running, order: Delegation, call: str) -> tuple[Child, Plan
         child = run.window.children.by_call(call)
         if child is None:
             check_number(run)
-        made = plan(run, order)
+        try:
+            made = plan(run, order)
+        except ToolError as error:
+            if child is not None and child.is_open:
+                # Its agent file or a setting is not what it was: the register must not wait for it for ever.
+                ended = {"session": child.session, "state": "failed", "call": call, "stop": "error"}
+                run.record([Event("child", {**ended, "message": str(error)})])
+            raise
         if child is not None:
             if child.is_open:
                 run.record([Event("child", {"session": child.session, "state": "resumed", "call": call})])

@@ -493,3 +493,22 @@ def test_a_stop_stops_the_tree_and_a_resume_goes_on_with_all_of_it(tmp_path: Pat
     assert second.answer == "All." and len(children(workspace, first.session)) == 2
     assert len(model.asked["river"]) == 3, "the reply that was under way is dropped, and asked for once more"
     assert_sound(model.asked["the whole"])
+
+
+def test_a_child_whose_agent_is_gone_when_the_run_goes_on_is_told_as_a_failure(tmp_path: Path) -> None:
+    """The register must not wait for ever for what can't go on."""
+    workspace = with_agents(tmp_path)
+    stop = threading.Event()
+
+    def pressed(request: Any) -> Any:
+        stop.set()
+        return [call("read", ref="AGENTS.md")]
+
+    model = Cast({"the whole": [[call("task", prompt="check it", agent="reviewer")], "All."], "check": [pressed]})
+    first = Agent(workspace, model, Settings(summary_tokens=0), stop=stop).run("the whole")
+    assert first.stop == "interrupted"
+    (workspace.folder.path / "agents" / "reviewer.md").unlink()
+    assert agent(workspace, model).resume().answer == "All."
+    assert "there is no agent 'reviewer'" in results(model.asked["the whole"][-1])[-1]
+    last = [event.data for event in events_of(workspace, first.session) if event.kind == "child"][-1]
+    assert last["state"] == "failed"
