@@ -23,6 +23,8 @@ __all__ = ["check_window", "is_same", "renew", "setup", "toolbox"]
 
 SMALL_WINDOW = 12_000
 """Tokens: below it only the tools without which there is no report are offered, so that results have room."""
+SKILLED_WINDOW = 24_000
+"""Tokens: below it no skills are offered; catalogue and manuals would take more of the window than they give."""
 LEAST_ROOM = 1_200
 """Tokens that must be left for the task and what calls bring."""
 _NEEDED = ("web_fetch", "web_search", "read", "search", "write", "todo")
@@ -33,7 +35,8 @@ def toolbox(settings: Settings, window: int, skills: Skills | None = None, roles
 
     One of them loads `skills`, if there are any; another begins sub-agents, which may be one of `roles`.
     """
-    tools = ToolBox(settings=settings, skilled=bool(skills and skills.offered))
+    skilled = window >= SKILLED_WINDOW and skills is not None and bool(skills.offered)
+    tools = ToolBox(settings=settings, skilled=skilled)
     tools = tools.told({"task": f"The agents:\n{listed}" if (listed := offered(roles)) else ""})
     if window >= SMALL_WINDOW:
         return tools
@@ -67,9 +70,9 @@ def renew(run: Running) -> None:
     except ManusfsError as error:  # the user's list of approvals can't be read: no reason to end a run of hours
         run.tell("warning", f"skills are as they were: {error}")
         return
-    if bool(run.skills.offered) == ("skill" in run.tools.names):
-        return
     usual = toolbox(run.settings, run.profile.window, run.skills, run.tree.roles)
+    if ("skill" in usual.names) == ("skill" in run.tools.names):
+        return
     # A session whose tools were cut keeps them cut.
     if {*run.tools.names, "skill"} == {*usual.names, "skill"}:
         run.tools = usual

@@ -152,7 +152,7 @@ def test_without_skills_not_a_word_is_said_of_them(tmp_path: Path) -> None:
             skilled(make_workspace(tmp_path / "a"), tmp_path / "none", ["Done."], skills_bundled=()),
             skilled(make_workspace(tmp_path / "b"), tmp_path / "none", ["Done."], skills_disabled=("all",)),
             Agent(make_workspace(tmp_path / "c"), ScriptedModel(["Done."])),
-            skilled(make_workspace(tmp_path / "d"), tmp_path / "none", ["Done."], window=11_000),
+            skilled(make_workspace(tmp_path / "d"), tmp_path / "none", ["Done."], window=23_000),
         )
     ):
         agent.run("Do it.")
