@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from skills_stage import Stage, states, write
 
 from manusfs.errors import NotFound, Refused
 from manusfs.skills import Facts
+from manusfs.skills.place import PRECEDENCE
 from manusfs.workspace.settings import Settings
 
 BUNDLED = {"cited-report", "compare-sources", "extract-table", "fact-check", "literature-review"}
@@ -193,13 +196,47 @@ def test_search_looks_at_words_and_needs_no_vectors(stage: Stage) -> None:
 
 def test_an_extra_root_inside_the_workspace_waits_for_approval_too(stage: Stage) -> None:
     """I7: a root that the user's settings name by a relative path must not let a stranger's folder bring its own."""
-    for given in ("library", "./library/", str(stage.workspace / "library"), "x/../library"):
+    for path in ("library", "./library/", str(stage.workspace / "library"), "x/../library"):
         write(stage.workspace / "library", "theirs")
         found = stage.skills()
-        found.settings = Settings(skills_extra_roots=(given,), skills_bundled=())
+        found.settings = Settings(skills_extra_roots=(path,), skills_bundled=())
         found.refresh()
         (entry,) = found.waiting
-        assert (entry.name, entry.location) == ("theirs", "library/theirs/SKILL.md"), given
+        assert (entry.name, entry.location) == ("theirs", "library/theirs/SKILL.md"), path
     stage.approved["library/theirs"] = entry.pin
     found.refresh()
     assert [skill.name for skill in found.offered] == ["theirs"]
+
+
+ROOTS = ("extra", "managed", "personal", "project", "own")
+
+
+@given(
+    placed=st.sets(st.tuples(st.sampled_from(ROOTS), st.sampled_from(["a", "b", "fact-check"]))),
+    approved=st.sets(st.sampled_from(["skills/a", "skills/b", ".agents/skills/a", "skills/fact-check"])),
+    disabled=st.sets(st.sampled_from(["a", "fact-check"])),
+)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_one_skill_a_name_counts_and_it_is_the_nearest_that_may(
+    tmp_path_factory: pytest.TempPathFactory, placed: set[tuple[str, str]], approved: set[str], disabled: set[str]
+) -> None:
+    """OC-16, OC-20, I7: whatever lies where, is approved or switched off."""
+    stage = Stage(tmp_path_factory.mktemp("roots"))
+    for root, name in placed:
+        write(getattr(stage, root), name)
+    pins = {entry.skill.home: entry.skill.pin for entry in stage.skills().entries if entry.skill.place.guarded}
+    stage.approved = {home: pin for home, pin in pins.items() if home in approved}
+    found = stage.skills(skills_bundled=("all",), skills_disabled=tuple(disabled))
+    ready = [skill.name for skill in found.offered]
+    assert len(ready) == len(set(ready)) and not disabled & set(ready)
+    for skill in found.offered:
+        assert not skill.place.guarded or skill.home in approved
+        nearer = [
+            entry.state
+            for entry in found.entries
+            if entry.skill.name == skill.name
+            and PRECEDENCE.index(entry.skill.place.kind) > PRECEDENCE.index(skill.place.kind)
+        ]
+        assert set(nearer) <= {"not approved"}
+    for root, name in placed:
+        assert name in disabled or name in ready or root in ("project", "own")
