@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 
 from manusfs.store.index import Index
 from manusfs.store.index_rows import Segment
 from manusfs.store.index_write import read_segment
 
-__all__ = ["ends", "matches", "ranges", "sections", "segments", "titles"]
+__all__ = ["ends", "matches", "ranges", "sections", "segments", "titles", "vocabulary"]
 
 _NO_END = 1 << 62
+_AT_ONCE = 200
 
 
 def matches(index: Index, expression: str, limit: int, *, low: int = 0, high: int = _NO_END) -> list[int]:
@@ -23,7 +25,7 @@ def matches(index: Index, expression: str, limit: int, *, low: int = 0, high: in
         f"SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? {where} ORDER BY rowid DESC LIMIT ?",  # noqa: S608
         (expression, *((low, high) if where else ()), limit),
     )
-    return [number for (number,) in rows]
+    return list(chain.from_iterable(rows))
 
 
 def titles(index: Index, expression: str, limit: int) -> list[tuple[int, int]]:
@@ -49,16 +51,27 @@ def ends(index: Index) -> tuple[int, int]:
 
 def segments(index: Index, numbers: Iterable[int]) -> dict[int, Segment]:
     """Return, for each chunk number that stands somewhere, the segment that holds it."""
+    wanted = sorted(set(numbers))
     found: dict[int, Segment] = {}
     last: Segment | None = None
-    for number in sorted(set(numbers)):
-        if last is None or not last.first <= number < last.first + last.chunks:
-            rows = index.select("SELECT * FROM chunks WHERE first <= ? ORDER BY first DESC LIMIT 1", (number,))
-            last = read_segment(rows[0]) if rows else None
-            if rows and last is None:
-                index.found_damage("a row fails its check")
-        if last is not None and last.first <= number < last.first + last.chunks:
-            found[number] = last
+    for at in range(0, len(wanted), _AT_ONCE):
+        some = wanted[at : at + _AT_ONCE]
+        marks = ",".join(["(?)"] * len(some))
+        rows = index.select(
+            f"WITH n(x) AS (VALUES {marks})"  # noqa: S608 - question marks only
+            " SELECT DISTINCT c.* FROM n JOIN chunks c ON c.first = (SELECT max(first) FROM chunks WHERE first <= x)"
+            " ORDER BY c.first",
+            some,
+        )
+        held = iter(rows)
+        row = next(held, None)
+        for number in some:
+            while row is not None and row[0] <= number:
+                last, row = read_segment(row), next(held, None)
+                if last is None:
+                    index.found_damage("a row fails its check")
+            if last is not None and last.first <= number < last.first + last.chunks:
+                found[number] = last
     return found
 
 
@@ -67,6 +80,15 @@ def ranges(index: Index, owner: str, view: str | None = None) -> list[Segment]:
     rows = index.select("SELECT * FROM chunks WHERE owner = ? ORDER BY first", (owner,))
     read = [read_segment(row) for row in rows]
     return [segment for segment in read if segment is not None and view in (None, segment.view)]
+
+
+def vocabulary(index: Index, beginning: str, limit: int) -> list[tuple[str, int]]:
+    """Return up to `limit` stems of the chunks' words that begin so, and how many chunks hold each."""
+    end = beginning[:-1] + chr(ord(beginning[-1]) + 1)
+    rows = index.select(
+        "SELECT term, doc FROM chunks_vocab WHERE term >= ? AND term < ? LIMIT ?", (beginning, end, limit)
+    )
+    return [(term, count) for term, count in rows]
 
 
 def _named(index: Index, table: str, last: str, expression: str, limit: int) -> list[tuple[int, int]]:

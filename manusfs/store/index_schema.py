@@ -59,6 +59,7 @@ def m002_full_text(db: Database) -> None:
     """The full-text tables; contentless, because the tree has the text."""
     # No sizes of columns: chunks are of one size by design, and bm25 over all matches is what search does without.
     db.execute(f'CREATE VIRTUAL TABLE chunks_fts USING fts5(body, content="", columnsize=0, tokenize="{_TOKENIZER}")')
+    db.execute("CREATE VIRTUAL TABLE chunks_vocab USING fts5vocab(chunks_fts, 'row')")
     # A heading once for its section and not with each of its chunks; the sizes tell where the next section begins.
     db.execute(f'CREATE VIRTUAL TABLE heads_fts USING fts5(head, content="", tokenize="{_TOKENIZER}")')
     db.execute(f'CREATE VIRTUAL TABLE titles_fts USING fts5(title, content="", columnsize=0, tokenize="{_TOKENIZER}")')

@@ -13,9 +13,10 @@ from manusfs.memory.search.fold import fold_plain
 from manusfs.memory.search.hits import Hit, Hits
 from manusfs.memory.search.match import Matcher
 from manusfs.memory.search.passages import window
-from manusfs.memory.search.query import Filters, Query
+from manusfs.memory.search.query import Filters, Query, Term
 from manusfs.memory.search.rank import ranked
 from manusfs.memory.search.same import Repetitions
+from manusfs.memory.search.spelling import corrected
 from manusfs.memory.search.texts import Body, Texts
 from manusfs.records import ObsRef, PathRef, Span, parse_ref
 from manusfs.store import index_find
@@ -43,7 +44,8 @@ Reports, notes and transcripts repeat the question in its own words: at weight 1
 same question was asked for the fourth time. Sources have 1."""
 
 _BEGUN = "No stored text holds these words; some hold words that begin so."
-_SPARE = 4
+_APART = "No passage holds the words in quotes as they stand there; these hold some of them."
+_SPARE = 2
 _FIRST = 400
 _MOST = 100_000
 _BATCH = 24
@@ -56,30 +58,42 @@ def find(index: Index, texts: Texts, query: Query, limit: int) -> Hits:
     low, high = _bounds(index, query.filters)
     if high < low:
         return Hits(note=f"Nothing is indexed of {query.filters.within!r}.")
-    found, matched = _find(index, texts, query, limit, low, high)
+    found, matched, missing = _find(index, texts, query, limit, low, high)
+    if not matched and query.unphrased is not None:
+        loose, _, _ = _find(index, texts, query.unphrased, limit, low, high)
+        if loose:
+            return Hits(loose, _APART)
     filtered = matched and not found
     looser = query.looser
     # What was said in sessions repeats the words of the question, and is no answer to it.
     if looser is not None and not filtered and all(hit.kind == "message" for hit in found):
-        begun, _ = _find(index, texts, looser, limit, low, high)
+        begun, _, _ = _find(index, texts, looser, limit, low, high)
         begun = Hits([*found, *(hit for hit in begun if hit.kind != "message")][:limit], _BEGUN)
         if len(begun) > len(found):
             return begun
+    if missing and not query.filters.within:
+        better, told = corrected(index, query, missing)
+        if told:
+            nearly, _, _ = _find(index, texts, better, limit, low, high)
+            if nearly:
+                return Hits(nearly, told)
     return found
 
 
-def _find(index: Index, texts: Texts, query: Query, limit: int, low: int, high: int) -> tuple[Hits, bool]:
-    """Return the hits among the chunks `low` to `high`, and whether any chunk matched before the filters."""
+def _find(
+    index: Index, texts: Texts, query: Query, limit: int, low: int, high: int
+) -> tuple[Hits, bool, tuple[Term, ...]]:
+    """Return the hits among the chunks, whether any matched before the filters, and the terms that are nowhere."""
     most = max(_FIRST, 20 * limit)
     while True:
-        order, more, _ = ranked(index, query, most, low, high)
+        order, more, missing, places = ranked(index, query, most, low, high)
         search = _Search(index, texts, query)
-        hits = search.hits(order, limit)
+        hits = search.hits(order, limit, places)
         enough = not search.crowded and (len(hits) >= limit or not query.filters)
         if enough or not more or most >= _MOST:
             break
         most *= 8
-    return Hits(hits, search.note(len(hits), bool(order))), bool(order)
+    return Hits(hits, search.note(len(hits), bool(order))), bool(order), missing
 
 
 def _nothing(query: Query) -> str:
@@ -104,11 +118,11 @@ class _Search:
         """True when what was written here took so many of the places that sources may have been left out."""
         self._shown: dict[tuple[str, str], list[Span]] = {}
 
-    def hits(self, order: list[tuple[int, float]], limit: int) -> list[Hit]:
+    def hits(self, order: list[tuple[int, float]], limit: int, places: dict[int, Segment]) -> list[Hit]:
         """Return the best of `order`: sources first, then of what was written here as much as still counts."""
         kept = Repetitions()
         found: list[Hit] = []
-        for hit in self._candidates(order):
+        for hit in self._candidates(order, places):
             if not _keep(hit, found, kept, limit + _SPARE):
                 break
         else:
@@ -129,11 +143,12 @@ class _Search:
             return "There are matches, but none that the filters let through."
         return "No passage holds these words. Try other words, or fewer of them."
 
-    def _candidates(self, order: list[tuple[int, float]]) -> Iterator[Hit]:
+    def _candidates(self, order: list[tuple[int, float]], places: dict[int, Segment]) -> Iterator[Hit]:
         """Yield the hits in sources, and put aside what stands in texts that were written here."""
         for at in range(0, len(order), _BATCH):
             batch = order[at : at + _BATCH]
-            places = index_find.segments(self._index, [number for number, _ in batch])
+            unknown = [number for number, _ in batch if number not in places]
+            places = {**places, **index_find.segments(self._index, unknown)} if unknown else places
             for number, score in batch:
                 if number not in places:
                     continue
@@ -167,7 +182,8 @@ class _Search:
             if self._covered(segment, span):
                 return None
             span, snippet = self._snippet(body, _widened(segment, at, span))
-            lines = body.line_of(span.start), body.line_of(max(span.start, span.end - 1))
+            first = body.line_of(span.start)
+            lines = first, first if body.line else first + snippet.count("\n", 0, -1)
         except ManusfsError:
             self._unreadable += 1
             return None

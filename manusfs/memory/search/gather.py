@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Gathered", "Held", "gather"]
 
-_PROBE = 1_000
+_PROBE = 500
+"""A list that is no longer than this is read at the first look."""
 _NAMED = 200
 _PAIRED = 4_000
+_ASKED = 4
+"""Most places of a word that may be nothing but a question that was asked."""
 
 
 @dataclass(slots=True)
@@ -32,6 +35,8 @@ class Held:
     chunks: set[int]
     sections: list[tuple[int, int]]
     titles: list[tuple[int, int]]
+    newest: list[int]
+    """The newest of `chunks`."""
     whole: bool = True
     """False when `chunks` are only some of those that hold it."""
     size: int = 0
@@ -46,7 +51,7 @@ class Gathered:
 
     held: list[Held] = field(default_factory=list)
     missing: tuple[Term, ...] = ()
-    """Terms that stand nowhere."""
+    """Terms that stand nowhere, or only where somebody asked for them in a session."""
     required: set[int] | None = None
     """The chunks that hold all phrases; None when any chunk will do."""
     cut: bool = False
@@ -64,9 +69,12 @@ def gather(index: Index, query: Query, budget: int, low: int, high: int) -> Gath
     if query.phrases:
         needed = " AND ".join(f"({phrase.fts})" for phrase in query.phrases)
         found.required = set(index_find.matches(index, needed + _but(query), budget, low=low, high=high))
-    held = [_first_look(index, term, _but(query), low, high) for term in query.wanted]
-    found.missing = tuple(one.term for one in held if not one.chunks and not one.sections and not one.titles)
-    found.held = sorted((one for one in held if one.term not in found.missing), key=lambda one: one.size)
+    anything = " OR ".join(term.fts for term in query.wanted)
+    # Most queries name no heading and no title: one look for all of their words then saves two for each.
+    named = bool(index_find.sections(index, anything, 1)), bool(index_find.titles(index, anything, 1))
+    held = [_first_look(index, term, _but(query), low, high, named) for term in query.wanted]
+    found.missing = tuple(one.term for one in held if _is_missing(index, one))
+    found.held = sorted((one for one in held if one.chunks or one.sections or one.titles), key=lambda one: one.size)
     _read_on(index, found, _but(query), budget, low, high)
     total = high - low + 1
     for one in found.held:
@@ -75,19 +83,26 @@ def gather(index: Index, query: Query, budget: int, low: int, high: int) -> Gath
     return found
 
 
+def _is_missing(index: Index, one: Held) -> bool:
+    if one.sections or one.titles or one.size > _ASKED:
+        return False
+    return all(place.owner.startswith("msg:") for place in index_find.segments(index, one.chunks).values())
+
+
 def _but(query: Query) -> str:
     return f" NOT ({' OR '.join(term.fts for term in query.excluded)})" if query.excluded else ""
 
 
-def _first_look(index: Index, term: Term, but: str, low: int, high: int) -> Held:
+def _first_look(index: Index, term: Term, but: str, low: int, high: int, named: tuple[bool, bool]) -> Held:
     numbers = index_find.matches(index, f"({term.fts}){but}", _PROBE, low=low, high=high)
     whole = len(numbers) < _PROBE
     size = len(numbers) if whole else len(numbers) * (high - low + 1) // (high - numbers[-1] + 1)
     return Held(
         term,
         set(numbers),
-        index_find.sections(index, term.fts, _NAMED),
-        index_find.titles(index, term.fts, _NAMED),
+        index_find.sections(index, term.fts, _NAMED) if named[0] else [],
+        index_find.titles(index, term.fts, _NAMED) if named[1] else [],
+        numbers,
         whole,
         size,
     )
@@ -99,7 +114,7 @@ def _read_on(index: Index, found: Gathered, but: str, budget: int, low: int, hig
     for one in found.held:
         if not one.whole and one.size <= left:
             numbers = index_find.matches(index, f"({one.term.fts}){but}", left, low=low, high=high)
-            one.chunks, one.whole = set(numbers), len(numbers) < left
+            one.chunks, one.newest, one.whole = set(numbers), numbers, len(numbers) < left
             one.size = len(numbers)
             left -= len(numbers)
     common = [one for one in found.held if not one.whole]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from manusfs.memory.search.fold import fold_plain, fold_with_map
@@ -22,7 +22,9 @@ class Matcher:
 
     def __init__(self, terms: Iterable[Term]) -> None:
         self.terms = tuple(dict.fromkeys(terms))
-        self._patterns = [_pattern(term) for term in self.terms]
+        self._patterns = [
+            (number, *_pattern(form)) for number, term in enumerate(self.terms) for form in _with_forms(term)
+        ]
 
     def spans(self, text: str) -> list[tuple[int, int, int]]:
         """Return (start, end, number of the term) of each match, in characters of `text`, by start."""
@@ -35,7 +37,7 @@ class Matcher:
     def folded_spans(self, folded: str) -> list[tuple[int, int, int]]:
         """Return (start, end, number of the term) of each match in a text that `fold_plain` gave, by term."""
         found = []
-        for number, (literal, pattern) in enumerate(self._patterns):
+        for number, literal, pattern in self._patterns:
             at = folded.find(literal)
             while at >= 0:
                 # A plain search for the stem first: twenty times as fast as the expression alone.
@@ -44,6 +46,11 @@ class Matcher:
                     found.append((at, match.end(), number))
                 at = folded.find(literal, at + 1 if match is None else match.end())
         return found
+
+
+def _with_forms(term: Term) -> Iterator[Term]:
+    yield term
+    yield from (Term(term.fts, (form,)) for form in term.forms)
 
 
 def _pattern(term: Term) -> tuple[str, re.Pattern[str]]:

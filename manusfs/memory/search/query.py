@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from manusfs.memory.search.fold import CJK, fold
+from manusfs.memory.search.forms import forms_of
 from manusfs.memory.search.stopwords import STOP_PAIRS, stop_words
 
 __all__ = ["KINDS", "Filters", "Query", "Term", "parse"]
@@ -37,6 +38,8 @@ class Term:
     cjk: bool = False
     begins: bool = False
     """Words that begin with it fit too."""
+    forms: tuple[str, ...] = ()
+    """Other forms of its one word, which fit as well: went, gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,14 @@ class Query:
         if self.excluded:
             found = f"({found}) NOT ({' OR '.join(term.fts for term in self.excluded)})"
         return found
+
+    @property
+    def unphrased(self) -> Query | None:
+        """The query in which the words of phrases need not stand together; None if it has nothing but phrases."""
+        if not self.phrases or not self.terms:
+            return None
+        words = [piece for phrase in self.phrases for piece in phrase.pieces]
+        return replace(self, terms=tuple(_distinct([*_terms(words), *self.terms])), phrases=())
 
     @property
     def looser(self) -> Query | None:
@@ -197,7 +208,7 @@ def _of_word(word: str, *, all_pairs: bool = False) -> Iterator[Term]:
         if _CJK_ONLY.match(piece):
             yield from _of_run(piece, all_pairs=all_pairs)
     if len(singles) == 1:
-        yield Term(f'"{singles[0]}"', (singles[0],))
+        yield _of_single(singles[0])
     elif singles and len(singles) == len(pieces):
         yield Term(f'"{" ".join(singles)}"', tuple(singles))
         if "'" not in word and "’" not in word:
@@ -208,6 +219,15 @@ def _of_word(word: str, *, all_pairs: bool = False) -> Iterator[Term]:
             yield from (Term(f'"{piece}"', (piece,)) for piece in singles if len(piece) > 2 and piece.isalpha())
     else:
         yield from (Term(f'"{piece}"', (piece,)) for piece in singles)
+
+
+def _of_single(word: str) -> Term:
+    forms = forms_of(word)
+    if not forms:
+        return Term(f'"{word}"', (word,))
+    # In one order, so that "buy" and "bought" are one term.
+    either = " OR ".join(f'"{form}"' for form in sorted((word, *forms)))
+    return Term(f"({either})", (word,), forms=forms)
 
 
 def _of_run(run: str, *, all_pairs: bool) -> Iterator[Term]:

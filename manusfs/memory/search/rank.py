@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from bisect import bisect_left
-from collections.abc import Collection, Container, Iterable
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WEIGHTS", "Ranking", "Weights", "ranked"]
 
+_CLOSER = 150
+"""Chunks whose surroundings are looked at, beside those around the best `Weights.near`."""
 _BUDGET = 150
 """Places read of posting lists for each chunk that is looked at closely."""
 
@@ -54,6 +56,8 @@ class Ranking(NamedTuple):
     """True when there may be more than were asked for."""
     missing: tuple[Term, ...]
     """Terms that stand nowhere."""
+    places: dict[int, Segment]
+    """Where the first of them stand."""
 
 
 def ranked(
@@ -61,13 +65,16 @@ def ranked(
 ) -> Ranking:
     """Return about `most` chunks between two numbers, best first; of equal ones the newest first."""
     found = gather(index, query, _BUDGET * most, low, high)
-    scores = _by_words(found, weights, low, high)
-    pool = _pool(scores, most, weights, lends=not query.phrases and not query.excluded)
-    closer = [(number, _in_context(number, found.held, weights)) for number in pool]
-    closer.sort(key=_best_first)
-    near = _by_shape(index, closer[: weights.near], scores, weights)
+    lends = not query.phrases and not query.excluded
+    scores = _by_words(found, most, weights, (low, high) if lends else (1, 0))
+    best = [(n, score) for score, n in heapq.nlargest(most, zip(scores.values(), scores.keys(), strict=True))]
+    pool = _pool(best, scores, weights, lends=lends)
+    closer = sorted(_in_context(pool, found.held, weights).items(), key=_best_first)
+    places = index_find.segments(index, [number for number, _ in closer[: weights.near]])
+    near = _by_shape(places, closer[: weights.near], scores, weights)
     order = near + [item for item in closer[weights.near :] if item[0] in scores]
-    return Ranking(order, found.cut or len(scores) > most, found.missing)
+    order += [item for item in best if item[0] not in pool]
+    return Ranking(order, found.cut or len(scores) > most, found.missing, places)
 
 
 def _best_first(item: tuple[int, float]) -> tuple[float, int]:
@@ -75,13 +82,12 @@ def _best_first(item: tuple[int, float]) -> tuple[float, int]:
     return -round(item[1], 9), -item[0]
 
 
-def _by_words(found: Gathered, weights: Weights, low: int, high: int) -> dict[int, float]:
-    """Return, for each chunk that may be a hit, the sum of what its own words, heading and title say."""
-    scores: dict[int, float] = {}
-    for one in found.held:
-        weight = one.weight
-        for number in one.chunks:
-            scores[number] = scores.get(number, 0.0) + weight
+def _by_words(found: Gathered, most: int, weights: Weights, bounds: tuple[int, int]) -> dict[int, float]:
+    """Return, for each chunk that may be a hit, the sum of what its own words, heading and title say.
+
+    A text that is named so and holds none of the words is found by its first passage, where that is within `bounds`.
+    """
+    scores = _by_own(found.held, most)
     if found.required is not None:
         scores = {number: score for number, score in scores.items() if number in found.required}
     names = [(one, weights.title, one.titles) for one in found.held if weights.title]
@@ -92,53 +98,69 @@ def _by_words(found: Gathered, weights: Weights, low: int, high: int) -> dict[in
     for one, share, spans in names:
         for first, end in spans:
             inside = numbers[bisect_left(numbers, first) : bisect_left(numbers, end)]
-            # A text that is named so and holds none of the words is found by its first passage.
-            for number in inside or ([first] if low <= first <= high and found.required is None else []):
+            for number in inside or ([first] if bounds[0] <= first <= bounds[1] else []):
                 scores[number] = scores.get(number, 0.0) + share * one.weight
     return scores
 
 
-def _pool(scores: dict[int, float], most: int, weights: Weights, *, lends: bool) -> Iterable[int]:
-    """Return the chunks with the best words, and those beside them; without words of their own only if one `lends`."""
-    best: Collection[int] = scores
-    if len(scores) > most:
-        best = heapq.nlargest(most, scores, key=lambda number: (scores[number], number))
-    pool = set(best)
-    for distance, _ in weights.neighbours:
-        pool.update(number + distance for number in best)
-    return pool if lends and weights.lent else pool & scores.keys()
+def _by_own(held: list[Held], most: int) -> dict[int, float]:
+    """Return the sums of the weights of the words that chunks hold.
 
-
-def _in_context(number: int, held: list[Held], weights: Weights) -> float:
-    """Return the score of a chunk: each word counts once, less where it only stands beside it or above it."""
-    total = 0.0
-    k = weights.saturation
+    Of the chunks that hold one common word and nothing else, all equal, only the newest are there: sets find those that
+    hold more, so that long lists are never gone through one by one.
+    """
+    scores: dict[int, float] = {}
+    long = [one for one in held if len(one.chunks) > most]
     for one in held:
-        chunks = one.chunks
-        count = 1.0 if number in chunks else 0.0
-        for distance, share in weights.neighbours:
-            if number - distance in chunks:
-                count += share
-        if one.sections and _inside(number, one.sections):
-            count += weights.head
-        if one.titles and _inside(number, one.titles):
-            count += weights.title
-        if count:
-            total += one.weight * count * (k + 1) / (count + k)
+        if len(one.chunks) <= most:
+            for number in one.chunks:
+                scores[number] = scores.get(number, 0.0) + one.weight
+    seen = set(scores)
+    several = set(scores)
+    for one in long:
+        several |= seen & one.chunks
+        several.update(one.newest[:most])
+        seen |= one.chunks
+    for one in long:
+        for number in several & one.chunks:
+            scores[number] = scores.get(number, 0.0) + one.weight
+    return scores
+
+
+def _pool(best: list[tuple[int, float]], scores: Container[int], weights: Weights, *, lends: bool) -> set[int]:
+    """Return the chunks with the best words, and those beside them; without words of their own only if one `lends`."""
+    pool = {number for number, _ in best[:_CLOSER]}
+    for number, _ in best[: weights.near]:
+        for distance, _ in weights.neighbours:
+            if (lends and weights.lent) or number + distance in scores:
+                pool.add(number + distance)
+    return pool
+
+
+def _in_context(pool: set[int], held: list[Held], weights: Weights) -> dict[int, float]:
+    """Return the scores of chunks: each word counts once, less where it only stands beside one or above it."""
+    total = dict.fromkeys(pool, 0.0)
+    # Sets are shifted and cut in one step each: to ask for every chunk and word one by one took five times as long.
+    around = [(0, 1.0, pool), *((by, share, {number - by for number in pool}) for by, share in weights.neighbours)]
+    k, ordered = weights.saturation, sorted(pool)
+    for one in held:
+        counts: dict[int, float] = {}
+        for by, share, shifted in around:
+            for number in shifted & one.chunks:
+                counts[number + by] = counts.get(number + by, 0.0) + share
+        for share, spans in ((weights.head, one.sections), (weights.title, one.titles)):
+            for first, end in spans if share else ():
+                for number in ordered[bisect_left(ordered, first) : bisect_left(ordered, end)]:
+                    counts[number] = counts.get(number, 0.0) + share
+        for number, count in counts.items():
+            total[number] += one.weight * count * (k + 1) / (count + k)
     return total
 
 
-def _inside(number: int, spans: list[tuple[int, int]]) -> bool:
-    """Return True if one of `spans`, which come last first and do not overlap, holds `number`."""
-    at = bisect_left(spans, -number, key=lambda span: -span[0])
-    return at < len(spans) and spans[at][0] <= number < spans[at][1]
-
-
 def _by_shape(
-    index: Index, best: list[tuple[int, float]], own: Container[int], weights: Weights
+    places: dict[int, Segment], best: list[tuple[int, float]], own: Container[int], weights: Weights
 ) -> list[tuple[int, float]]:
     """Return `best` again, weighed by length and by whether a passage asks; what has no place any more goes."""
-    places = index_find.segments(index, [number for number, _ in best])
     found = []
     for number, score in best:
         if number in places and (number in own or _length(number, places[number]) <= weights.lent):

@@ -17,14 +17,22 @@ class Repetitions:
     """Remembers the passages that were kept."""
 
     def __init__(self) -> None:
-        self._kept: list[frozenset[tuple[str, ...]]] = []
+        self._kept: list[set[tuple[str, ...]]] = []
+        self._all: set[tuple[str, ...]] = set()
 
     def place(self, text: str) -> int | None:
         """Return which kept passage (from 0) says the same as `text`; None, and keep it, when none does."""
         words = _WORD.findall(fold(text))
-        rows = frozenset(tuple(words[at : at + _ROW]) for at in range(max(1, len(words) - _ROW + 1)))
-        for at, other in enumerate(self._kept):
-            if len(rows & other) >= _ALIKE * len(rows | other):
-                return at
+        if len(words) > _ROW:
+            rows: set[tuple[str, ...]] = set(zip(words, words[1:], words[2:], words[3:], strict=False))
+        else:
+            rows = {tuple(words)}
+        # One look at all rows at once: most passages share hardly any, and need no comparison with each.
+        if len(rows & self._all) >= _ALIKE * len(rows):
+            for at, other in enumerate(self._kept):
+                shared = len(rows & other)
+                if shared >= _ALIKE * (len(rows) + len(other) - shared):
+                    return at
         self._kept.append(rows)
+        self._all |= rows
         return None

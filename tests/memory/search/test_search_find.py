@@ -239,3 +239,46 @@ def test_words_that_only_begin_so_are_found_where_nothing_else_is(place: Place) 
         assert "begin so" in hits.note
     assert "begin so" not in place.search.search("donaudampfschiff").note
     assert place.texts("zepp") == []
+
+
+def test_a_slip_is_corrected_from_what_is_there_and_told(place: Place) -> None:
+    place.add("She studied education and counselling at the roastery college.", "a")
+    place.add("The zeppelin was moored over the harbour.", "b")
+    for slip, wanted in (("educaton", "education"), ("zepelin", "zeppelin"), ("hrabour", "harbour")):
+        hits = place.search.search(f"what about the {slip}")
+        assert wanted in hits[0].snippet
+        assert f"for {slip!r}" in hits.note and "Searched also" in hits.note
+    assert "Searched also" not in place.search.search("zeppelin").note
+    assert not place.search.search("qqqqzzzz")
+
+
+def test_a_slip_that_only_its_question_holds_is_corrected_too(place: Place) -> None:
+    """A question is in the transcript of its own session: that it stands there is no proof that it is spelt so."""
+    place.add("The zeppelin was moored over the harbour.", "b")
+    place.say("please find out all about the zepelin for me")
+    hits = place.search.search("zepelin")
+    assert "moored" in hits[0].snippet and "Searched also" in hits.note
+
+
+def test_words_in_quotes_are_looked_for_apart_where_they_stand_nowhere_together(place: Place) -> None:
+    place.add("Nate said that the chronicles of Xenoblade are his new game.", "a")
+    hits = place.search.search('which game is "Xenoblade Chronicles" that Nate plays')
+    assert "Xenoblade" in hits[0].snippet
+    assert "in quotes" in hits.note
+    assert not place.search.search('"Xenoblade Chronicles"')
+
+
+def test_irregular_forms_are_one_word(place: Place) -> None:
+    place.add("In spring we bought two geese.", "a")
+    place.add("Nothing was sold here.", "b")
+    assert place.texts("when did they buy a goose") == ["In spring we bought two geese."]
+
+
+def test_a_common_word_ranks_what_holds_a_rarer_one_too(place: Place) -> None:
+    """Long lists are not read to their end: what they share with short ones is found all the same."""
+    turns = [f"the common word stands in number {at} of many paragraphs that say little else" for at in range(1_500)]
+    turns[200] += " zeppelin"
+    place.add("\n\n".join(f"{turn} {'x' * 420}" for turn in turns))
+    first, *_ = place.texts("common word paragraphs zeppelin", limit=3)
+    assert "zeppelin" in first
+    assert len(place.search.search("common word", limit=5)) == 5
