@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -200,6 +201,36 @@ def test_a_skill_that_forks_runs_apart_and_returns_only_its_result(tmp_path: Pat
     assert "It opened in 1907." in result and "MANUAL" not in result and "Paragraph" not in result
     kinds = [event.data["state"] for event in events_of(workspace, done.session) if event.kind == "child"]
     assert kinds == ["started", "finished"] and workspace.verify().ok
+
+
+def test_a_forked_skill_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
+    """CC-31: the call is made again on resume and finds its child: what that one did is not done twice."""
+    put(tmp_path / "home", "dig", "MANUAL: fetch it.", "context: fork\n")
+    workspace = make_workspace(tmp_path / "w", {URL: page("bridge", 300)})
+    stop = threading.Event()
+    asked: list[str] = []
+
+    def says(request: Request) -> str | Sequence[dict[str, Any]]:
+        seen = results(request)
+        if "MANUAL: fetch it" in str(request.messages[0]):
+            asked.append("child")
+            if not seen:
+                return [call("web_fetch", url=URL)]
+            if not stop.is_set():
+                stop.set()
+                return [call("todo", items=["never"])]
+            return "It opened in 1907."
+        asked.append("parent")
+        return f"The answer: {seen[0]}" if seen else [call("skill", name="dig")]
+
+    first = skilled(workspace, tmp_path / "home", says)
+    stopped = Agent(workspace, first.model, first.settings, stop=stop, access=first.access).run("When did it open?")
+    assert stopped.stop == "interrupted"
+    done = skilled(workspace, tmp_path / "home", says).resume()
+    assert "It opened in 1907." in done.answer
+    states = [event.data["state"] for event in events_of(workspace, done.session) if event.kind == "child"]
+    assert states == ["started", "stopped", "resumed", "finished"]
+    assert workspace.verify().ok and asked.count("parent") == 2
 
 
 def test_an_agent_that_names_skills_has_them_before_its_task(tmp_path: Path) -> None:
