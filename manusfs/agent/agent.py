@@ -303,7 +303,7 @@ class Agent:
         return model
 
     def _latest(self) -> str:
-        found = [info.session for info in sessions(self.workspace.folder) if info.purpose == "run"]
+        found = [info.session for info in sessions(self.workspace.folder, children=False) if info.purpose == "run"]
         if not found:
             raise NotFound("there is no session to resume", hint='`manusfs run "…"` begins one')
         return found[-1]

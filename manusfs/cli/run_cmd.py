@@ -315,7 +315,7 @@ def _session(app: App, folder: Path, given: str | None) -> tuple[str, tuple[Even
     from manusfs.workspace.folder import Folder
 
     with Folder.open(folder) as opened:
-        runs = [info.session for info in sessions(opened) if info.purpose == "run"]
+        runs = [info.session for info in sessions(opened, children=False) if info.purpose == "run"]
         if not runs:
             raise NotFound("there is no session to resume", hint='`manusfs run "…"` begins one')
         try:

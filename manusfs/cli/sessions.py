@@ -22,7 +22,7 @@ def events_of(workspace: Workspace, session: str | None) -> tuple[str, tuple[Eve
     from manusfs.session import Transcript, complete_name, sessions
 
     if session is None:
-        runs = [info.session for info in sessions(workspace.folder) if info.purpose == "run"]
+        runs = [info.session for info in sessions(workspace.folder, children=False) if info.purpose == "run"]
         if not runs:
             raise NotFound("there is no session yet", hint='`manusfs run "…"` begins one')
         session = runs[-1]

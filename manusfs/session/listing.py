@@ -38,14 +38,20 @@ class SessionInfo:
     """Why it ended, as its `end` event says: "end_turn", "interrupted" and so on."""
 
 
-def sessions(folder: Folder) -> list[SessionInfo]:
-    """Return all sessions, newest last. Damaged ones are listed with what can still be read of them."""
+def sessions(folder: Folder, *, children: bool = True) -> list[SessionInfo]:
+    """Return all sessions, newest last; without `children` no sub-agents.
+
+    Damaged ones are listed with what can still be read of them.
+    """
     if not folder.root.is_dir(PLACE):
         return []
     found = [
         info
         for entry in folder.root.listdir(PLACE)
-        if entry.is_dir and is_name(entry.name) and (info := _info(folder, entry.name)) is not None
+        if entry.is_dir
+        and is_name(entry.name)
+        and (children or "." not in entry.name)
+        and (info := _info(folder, entry.name)) is not None
     ]
     return sorted(found, key=lambda info: (info.created or _day(info.session), info.session))
 
