@@ -30,7 +30,7 @@ from manusfs.lab import (
 from manusfs.memory.stubs import StubLimits
 from manusfs.workspace.settings import Settings
 
-GRID = {"hope": (0.15, 0.25, 0.35), "again": (0.1, 0.15, 0.2, 0.3)}
+GRID = {"hope": (0.15, 0.25, 0.35), "again": (0.1, 0.2, 0.3)}
 MOST = 1.10
 
 

@@ -26,6 +26,8 @@ _CACHE_S = 300.0
 """Seconds after which a prefix that was not used is no longer cached."""
 _HEADER = 250
 """Tokens of a stub beside its preview: they name what was not read, which no fold can hide."""
+_AT_ALL = 0.01
+"""Share of the window below which not even an epoch that costs nothing is opened."""
 _TELLING = 800
 """Tokens of a result from which on it is as likely as any to be needed again."""
 
@@ -138,7 +140,8 @@ class Auto:
             price = kept_up * carried - dropped * (saved + large) - write * cut[-1]
             price += self.again * risk * (read * (window.tokens - saved) + (write + _STAYS * read) * _READ)
             gain = read * (saved + large + cut[-1]) * self.hope * window.turn - price
-            enough = price <= 0 or saved + large >= self.least * budget.window
+            least = self.least if price > 0 else _AT_ALL
+            enough = saved + large + (cut[-1] if price <= 0 else 0) >= least * budget.window
             if enough and read * (rent + large) >= self.rent * price and gain > best:
                 best, found = gain, keep
         return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from manusfs.lab.cost import Prices
 
@@ -58,6 +58,8 @@ def best(sizes: Sizes, prices: Prices) -> Bound:
     Takes time and memory proportional to the square of the number of turns.
     """
     steps = len(sizes.full)
+    if prices.turn_s > prices.life_s:
+        prices = replace(prices, read=prices.write)  # nothing is found in the cache any more
     grid = _Grid(sizes, prices)
     # For each cut: the least cost of all requests from the present one on, without and with an epoch right before it.
     onward = [0.0] * (steps + 1)
