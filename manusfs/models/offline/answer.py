@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from manusfs.models.offline.differences import differing
 from manusfs.models.offline.evidence import Quote, Support
+from manusfs.models.offline.phrases import dated, how_sure, one_line, plain, row
 from manusfs.models.offline.seen import Seen
 
 __all__ = ["WHAT_IT_IS", "answer", "note"]
@@ -14,11 +15,8 @@ WHAT_IT_IS = (
     "Offline mode: no language model was used. What follows are word-for-word quotes, chosen by rules; nothing is "
     "inferred, translated or summarised."
 )
-_SURE = {
-    "high": "well supported: the words of the question stand together in the source:",
-    "medium": "supported in part: some words of the question stand elsewhere or not at all:",
-    "low": "weakly supported, read the source before relying on it:",
-}
+_SHORT_CHARS = 200
+"""A longer quote is shown in the short answer by the one sentence of it that answers."""
 
 
 class _Notes:
@@ -34,8 +32,9 @@ class _Notes:
             self._numbers[quote.address] = len(self._numbers) + 1
             place = f"<{quote.source.url}>, " if quote.source.url.startswith("http") else ""
             number = self._numbers[quote.address]
-            title = _one_line(quote.source.title or quote.source.url or quote.source.ref)
-            self._lines.append(f'[^{number}]: "{_one_line(quote.sentence.text)}" — {title}, {place}{quote.address}')
+            self._lines.append(
+                f'[^{number}]: "{one_line(quote.sentence.text)}" — {_title(quote)}, {place}{quote.address}'
+            )
         return f"[^{self._numbers[quote.address]}]"
 
     def text(self) -> str:
@@ -67,10 +66,10 @@ def answer(seen: Seen, supports: Sequence[Support], links: Sequence[str] = ()) -
 
 def note(seen: Seen, supports: Sequence[Support]) -> str:
     """Return the note that is kept of the findings."""
-    parts = [f"# Findings: {_one_line(seen.task)[:100]}\n\nTask: {_one_line(seen.task)}"]
+    parts = [f"# Findings: {one_line(seen.task)[:100]}\n\nTask: {one_line(seen.task)}"]
     for support in supports:
-        lines = [f"## {support.question.text}", f"Support: {support.level}"]
-        lines += [f'- "{_one_line(quote.sentence.text)}" ({quote.address})' for quote in support.quotes] or [
+        lines = [f"## {support.question.text}", f"Support: {how_sure(support)}"]
+        lines += [f'- "{one_line(quote.sentence.text)}" ({quote.address})' for quote in support.quotes] or [
             "- nothing found"
         ]
         parts.append("\n\n".join(lines[:2]) + "\n\n" + "\n".join(lines[2:]))
@@ -78,21 +77,40 @@ def note(seen: Seen, supports: Sequence[Support]) -> str:
 
 
 def _short(support: Support, notes: _Notes) -> str:
+    """Return the question with the sentence that answers it best; where sources differ, with what each of them says."""
+    asked = f"* **{one_line(support.question.text)}**"
+    if differ := differing(support.question, support.quotes):
+        said = "; ".join(f"“{value}” {notes.mark(quote)}" for value, quote in differ)
+        return f"{asked} The sources differ: {said}"
     best = support.quotes[0]
-    return f"* **{_one_line(support.question.text)}** “{_plain(best)}” {notes.mark(best)}"
+    words = best.core if len(best.sentence.text) > _SHORT_CHARS and best.fits else best.sentence
+    unsure = " (weakly supported)" if support.level == "low" else ""
+    return f"{asked} {_quoted(best, words.text)} {notes.mark(best)}{unsure}"
 
 
 def _evidence(support: Support, notes: _Notes) -> str:
-    lines = [f"### {_one_line(support.question.text)}", _SURE[support.level].capitalize()]
+    lines = [f"### {one_line(support.question.text)}", f"{how_sure(support)}."]
     by_source: dict[str, list[Quote]] = {}
     for quote in support.quotes:
         by_source.setdefault(quote.source.ref, []).append(quote)
     for quotes in by_source.values():
-        source = quotes[0].source
-        place = f" ({source.url})" if source.url.startswith("http") else ""
-        lines.append(f"From **{_one_line(source.title or source.ref)}**{place}:")
-        lines.append("\n".join(f"- “{_plain(quote)}” {notes.mark(quote)}" for quote in quotes))
+        url = quotes[0].source.url
+        lines.append(f"From **{_title(quotes[0])}**{f' ({url})' if url.startswith('http') else ''}:")
+        lines.append("\n".join(_entry(quote, notes) for quote in quotes))
     return "\n\n".join(lines)
+
+
+def _entry(quote: Quote, notes: _Notes) -> str:
+    told = dated(quote)
+    return f"- {_quoted(quote, quote.sentence.text)} {notes.mark(quote)}{f' — {told}' if told else ''}"
+
+
+def _quoted(quote: Quote, words: str) -> str:
+    return row(quote) if quote.sentence.row else f"“{plain(words)}”"
+
+
+def _title(quote: Quote) -> str:
+    return one_line(quote.source.title or quote.source.url or quote.source.ref)
 
 
 def _absent(support: Support, seen: Seen) -> str:
@@ -104,29 +122,20 @@ def _absent(support: Support, seen: Seen) -> str:
         why = "its words stand in what was read, but not together in an answer"
     else:
         why = "nothing that is stored holds its words"
-    return f"> * {_one_line(support.question.text)} — {read}; {why}."
+    near = f"; nearest: {support.quotes[0].address}" if support.quotes else ""
+    return f"> * {one_line(support.question.text)} — {read}; {why}{near}."
 
 
 def _unread(seen: Seen) -> str:
     failed = [call for call in seen.made("web_fetch") if call.failed]
-    reasons = ((call.arguments.get("url", ""), _one_line(call.result.partition("<observation")[0])) for call in failed)
+    reasons = ((call.arguments.get("url", ""), one_line(call.result.partition("<observation")[0])) for call in failed)
     return "\n".join(f"> * {url} — {reason[:300]}" for url, reason in reasons)
 
 
 def _sources(seen: Seen, links: Sequence[str]) -> str:
     read = len({text.ref.removesuffix("/full") for text in seen.texts})
-    lines = [f"Sources read: {read} of {len(seen.sources)} that the search or the user brought up."]
+    known = len({ref.removesuffix("/full") for ref, source in seen.sources.items() if source.kind != "tool"})
+    lines = [f"Sources read: {read} of {max(read, known)} that the search or the user brought up."]
     if links:
         lines.append(f"Links that may hold more and were not followed (max_pages is 0): {' '.join(links)}")
     return "\n> ".join(lines)
-
-
-def _plain(quote: Quote) -> str:
-    text = _one_line(quote.sentence.text)
-    if quote.sentence.row:
-        return text
-    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).replace("**", "").replace("__", "")
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

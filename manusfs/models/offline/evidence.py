@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from manusfs.models.offline.passages import Passage, passages
-from manusfs.models.offline.questions import Question, Wants
-from manusfs.models.offline.seen import Seen, Source
+from manusfs.models.offline.questions import Question
+from manusfs.models.offline.seen import Hit, Seen, Source
 from manusfs.models.offline.sentences import Sentence
 from manusfs.models.offline.signs import SIGNS, fits, worth
 from manusfs.models.offline.words import close_term, content_words, has_unspaced, terms
@@ -25,6 +25,17 @@ _BESIDE, _ABOVE, _ASKED, _NEAR = 0.9, 0.7, 0.9, (0.6, 0.4, 0.2)
 heading above it, in the paragraphs before, after, and before that: a reply holds few words of what it replies to."""
 _SPEAKS = 1.3
 """What it counts that a passage is said by, or headed with, a name that the question holds."""
+_HIT = 0.15
+"""What it adds at most that the search found it first."""
+_NAMELESS = 0.5
+"""What a passage counts that holds none of the question's names, nor stands near one."""
+_NAME = 0.8
+"""A name of the question weighs at least this share of its weightiest word."""
+_NAMED = 0.6
+_FULL = 0.9
+"""What a passage of the full view counts: menus and notices stand there too."""
+_LISTED = 0.5
+"""What a line between lines like it counts, unless it holds the kind of thing that is asked for."""
 _CLOSE = 0.7
 """What a word counts that the question most likely spells in another way."""
 
@@ -42,6 +53,8 @@ class Quote:
     score: float
     coverage: float
     """Share of the question's weight that the sentence and what stands round it hold, 0 to 1."""
+    held: float
+    """Share that the quote itself, the heading above it and the title hold."""
     fits: bool
     """True if it holds the kind of thing that is asked for: a date, a number, a name."""
 
@@ -74,6 +87,7 @@ class Evidence:
         total = len(self._passages)
         self._idf = {term: math.log(1 + (total - n + 0.5) / (n + 0.5)) for term, n in counts.items()}
         self._rarest = max(self._idf.values(), default=1.0)
+        self._hits = {query: hits for query, within, hits in seen.searches() if not within}
 
     def __len__(self) -> int:
         return len(self._passages)
@@ -81,15 +95,16 @@ class Evidence:
     def support(self, question: Question, most: int = 5) -> Support:
         """Return the best quotes for `question`, at most `most`, no near-duplicates, and how sure they are."""
         weights, meant = self._weights(question)
+        hits = self._hits.get(question.query, ())
         ranked = sorted(
-            (quote for passage in self._passages if (quote := self._judge(passage, question, weights)) is not None),
+            (quote for one in self._passages if (quote := self._judge(one, question, weights, hits)) is not None),
             key=lambda quote: (-quote.score, quote.ref, quote.sentence.start),
         )
         best = ranked[0].score if ranked else 0.0
         kept = _distinct((quote for quote in ranked if quote.score >= _NEAR_BEST * best), most)
         missing = tuple(word for word in content_words(question.text) if not self._idf.keys() & set(terms(word)))
         unseen = any(term not in self._idf and not has_unspaced(term) for term in question.terms)
-        return Support(question, tuple(kept), _level(kept, question.wants, unseen=unseen), missing, meant)
+        return Support(question, tuple(kept), _level(kept, unseen=unseen), missing, meant)
 
     def feedback(self, question: Question, most: int = 4) -> tuple[str, ...]:
         """Return terms that stand in the sentences nearest to `question`, to search with when it found too little."""
@@ -115,6 +130,10 @@ class Evidence:
             if term not in self._idf and (close := close_term(term, self._idf)):
                 own[close] = max(own.get(close, 0.0), _CLOSE * own.pop(term))
                 meant.append((term, close))
+        if own and (named := [term for term in question.names if term in own]):
+            # A name that stands in every title still says whom the question is about.
+            least = _NAME * max(own.values())
+            own |= {term: max(own[term], least) for term in named}
         around = {term: self._weight(term) for term in question.context if term not in own}
         total = sum(around.values())
         scale = 0.25 * sum(own.values()) / total if total else 0.0
@@ -126,11 +145,15 @@ class Evidence:
         return max(_LEAST, self._idf.get(term, self._rarest))
 
     @staticmethod
-    def _coverage(passage: Passage, weights: dict[str, float]) -> float:
+    def _coverage(passage: Passage, weights: dict[str, float], least: float = 0.0) -> float:
+        """Return the share of `weights` that the passage holds; what counts less than `least` does not count."""
         total = sum(weights.values())
-        return sum(weight * _share(passage, term) for term, weight in weights.items()) / total if total else 0.0
+        held = ((weight, _share(passage, term)) for term, weight in weights.items())
+        return sum(weight * share for weight, share in held if share >= least) / total if total else 0.0
 
-    def _judge(self, passage: Passage, question: Question, weights: dict[str, float]) -> Quote | None:
+    def _judge(
+        self, passage: Passage, question: Question, weights: dict[str, float], hits: Sequence[Hit]
+    ) -> Quote | None:
         if not any(term in passage.own or term in passage.beside for term in weights):
             return None
         coverage = self._coverage(passage, weights)
@@ -140,9 +163,17 @@ class Evidence:
         score *= worth(text, len(text) * (3 if has_unspaced(text) else 1))
         if len(passage.own - passage.above) < 3:
             score *= 0.4  # the title again
+        score *= 1 + _HIT * _hit(passage, hits)
+        if question.names and max(_share(passage, name) for name in question.names) < _NAMED:
+            score *= _NAMELESS
+        if passage.ref.endswith("/full"):
+            score *= _FULL
+        if passage.listed and not (right and question.wants in SIGNS):
+            score *= _LISTED
         if passage.label and set(terms(passage.label)) & set(question.terms):
             score *= _SPEAKS
-        return Quote(passage.source, passage.ref, passage.quote, passage.core, score, coverage, right)
+        held = self._coverage(passage, weights, _ABOVE)
+        return Quote(passage.source, passage.ref, passage.quote, passage.core, score, coverage, held, right)
 
 
 def _share(passage: Passage, term: str) -> float:
@@ -155,6 +186,13 @@ def _share(passage: Passage, term: str) -> float:
     if term in passage.asked:
         return _ASKED
     return next((share for share, near in zip(_NEAR, passage.near, strict=True) if term in near), 0.0)
+
+
+def _hit(passage: Passage, hits: Sequence[Hit]) -> float:
+    """Return how high up the search, which knows every text that is stored, has the passage: 1 first, 0 not at all."""
+    middle = (passage.core.start + passage.core.end) // 2
+    ranks = (n for n, hit in enumerate(hits) if hit.ref == passage.ref and hit.start <= middle < hit.end)
+    return 1 / (1 + next(ranks, math.inf))
 
 
 def _distinct(quotes: Iterable[Quote], most: int) -> list[Quote]:
@@ -177,14 +215,21 @@ def _alike(one: set[str], other: set[str]) -> bool:
     return len(one & other) >= NEAR_DUPLICATE * max(1, min(len(one), len(other)))
 
 
-def _level(quotes: Sequence[Quote], wants: Wants, *, unseen: bool) -> str:
+def _level(quotes: Sequence[Quote], *, unseen: bool) -> str:
     """Return how sure the quotes make the answer; `unseen`: a word of the question stands in no sentence at all."""
     if not quotes:
         return "none"
     best = max(quotes, key=lambda quote: quote.score)
     levels = ("none", "low", "medium", "high")
-    rank = 3 if best.coverage >= 0.7 else 2 if best.coverage >= 0.5 else 1 if best.coverage >= 0.34 else 0
+    rank = (
+        3
+        if best.coverage >= 0.75 and best.held >= 0.7
+        else 2
+        if best.coverage >= 0.55
+        else 1
+        if best.coverage >= 0.35
+        else 0
+    )
     if unseen:
-        # A date or a number where one is asked for makes up for a word that the source does not use.
-        rank = max(min(rank, 1), rank - 1) if wants in SIGNS and best.fits else rank - 2
+        rank = min(1, rank - 1)
     return levels[max(0, rank - (0 if best.fits else 1))]

@@ -20,11 +20,11 @@ _CHORES = re.compile(
 )
 
 
-def best_links(seen: Seen, weak: Sequence[Question], most: int) -> list[str]:
+def best_links(seen: Seen, weak: Sequence[Question], most: int, least: float = 0.0) -> list[str]:
     """Return at most `most` URLs that were seen and not fetched, the most promising for the `weak` questions first.
 
     A link counts by the terms of the questions in its wording and its path; one to a host that was given counts more.
-    One that shares no term is followed only when none does, and then alone.
+    One that shares no term is followed only when none does, and then alone; with `least`, none that counts less.
     """
     wanted = {term for question in weak for term in (*question.terms, *question.context)}
     tried = {urldefrag(url)[0].rstrip("/") for url in seen.fetched}
@@ -37,8 +37,8 @@ def best_links(seen: Seen, weak: Sequence[Question], most: int) -> list[str]:
                 continue
             scores[url] = max(scores.get(url, 0.0), _score(wording, url, wanted, hosts))
     ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
-    promising = [url for url, score in ranked if score >= 1.0]
-    return promising[:most] or [url for url, _ in ranked[: min(1, most)]]
+    promising = [url for url, score in ranked if score >= max(1.0, least)]
+    return promising[:most] or [url for url, _ in ranked[: 0 if least else min(1, most)]]
 
 
 def _texts(seen: Seen) -> list[str]:

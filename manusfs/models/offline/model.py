@@ -23,6 +23,8 @@ __all__ = ["OfflineModel"]
 
 CALLS_A_TURN = 8
 LINKS_NAMED = 3
+LINKS_NAMED_FROM = 4.0
+"""Two words of a question in a link's wording: less is not worth a reader's while."""
 
 
 class OfflineModel:
@@ -60,7 +62,11 @@ def _next(work: Work, tools: set[str]) -> Step | None:
 def _finish(request: Request, work: Work, on_delta: Callable[[Delta], None] | None) -> Reply:
     supports = work.supports
     weak = [support.question for support in supports if support.level in ("none", "low")]
-    text = answer(work.seen, supports, [] if work.max_pages or not weak else best_links(work.seen, weak, LINKS_NAMED))
+    text = answer(
+        work.seen,
+        supports,
+        [] if work.max_pages or not weak else best_links(work.seen, weak, LINKS_NAMED, LINKS_NAMED_FROM),
+    )
     _tell(on_delta, text)
     supported = any(support.level != "none" for support in supports)
     return _reply(request, [{"type": "text", "text": text}], "end_turn", {} if supported else {"type": "no_support"})

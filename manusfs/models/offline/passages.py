@@ -44,7 +44,9 @@ class Passage:
     near: tuple[frozenset[str], ...]
     """Terms of the paragraph before, of the one after, and of the one before the one before."""
     above: frozenset[str]
-    """Terms of the source's title, of the heading above and of the table's header."""
+    """Terms of the source's title, of the heading above, of the table's header, and of the paragraph's label."""
+    listed: bool = False
+    """Whether it is a short line without an end between others of the kind, as the entries of menus are."""
     label: str = ""
     """Who speaks, or what the paragraph's first words before a colon name."""
 
@@ -94,10 +96,12 @@ def _of_blocks(text: Text, source: Source, blocks: Sequence[Sequence[Sentence]])
     asked = [_terms([sentence for sentence in block if _asks(sentence)]) for block in blocks]
     nothing: frozenset[str] = frozenset()
     data = text.text.encode("utf-8")
+    short = [_is_short(block) for block in blocks]
     for number, block in enumerate(blocks):
         near = tuple(held[at] if 0 <= at < len(held) else nothing for at in (number - 1, number + 1, number - 2))
-        above = title | frozenset(terms(f"{block[0].heading} {block[0].columns}"))
         match = _LABEL.match(block[0].text)
+        label = match[1].strip() if match else ""
+        above = title | frozenset(terms(f"{block[0].heading} {block[0].columns} {label}"))
         for at, core in enumerate(block):
             first, last = _widened(block, at)
             start, end = block[first].start, block[last].end
@@ -108,13 +112,18 @@ def _of_blocks(text: Text, source: Source, blocks: Sequence[Sequence[Sentence]])
             rest = [*block[first:at], *block[at + 1 : last + 1]]
             beside = _terms([sentence for sentence in rest if not _asks(sentence)])
             placed = replace(core, start=core.start + text.start)
-            label = match[1].strip() if match else ""
             replied = asked[number - 1] if number else nothing
-            yield Passage(source, text.ref, placed, quote, own, beside, replied, near, above, label)
+            listed = short[number] and any(short[max(0, number - 1) : number]) and any(short[number + 1 : number + 2])
+            yield Passage(source, text.ref, placed, quote, own, beside, replied, near, above, listed, label)
 
 
 def _terms(block: Sequence[Sentence]) -> frozenset[str]:
     return frozenset(term for sentence in block for term in terms(sentence.text))
+
+
+def _is_short(block: Sequence[Sentence]) -> bool:
+    text = block[0].text
+    return len(block) == 1 and len(text) < 80 and not block[0].row and not text.endswith(_ENDS)
 
 
 def _asks(sentence: Sentence) -> bool:

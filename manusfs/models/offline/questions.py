@@ -14,10 +14,15 @@ Wants = Literal["who", "when", "where", "number", "why", "how", "definition", "y
 
 MOST_QUESTIONS = 8
 _URL = re.compile(r"https?://[^\s<>\"')\]]+")
+_NAME = re.compile(r"(?<=[^.!?:\s] )[A-Z][\w'’-]+")
 _MARKER = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.)]|[a-z][.)])\s+")
+_ASKING = (
+    r"(?:(?:by|to|for|with|from|in|at|of|on) )?(?:who|whom|whose|when|where|why|how|what|which|wer|wann|wo|warum|wie|"
+    r"was|qui|quand|où|pourquoi|comment|quién|cuándo|dónde|cómo)\b"
+)
 _JOIN = re.compile(
-    r"(?:,\s*(?:(?:and|und|et|y|e)\s+)?|\s+(?:and|und|et|y|e)\s+)(?=(?:who|whom|whose|when|where|why|how|what|which|wer|wann|wo|warum|wie|was|qui|quand|où|pourquoi|"
-    r"comment|quién|cuándo|dónde|cómo)\b)|(?<=[，,；;])(?=[^，,]{0,12}(?:什么|谁|何时|哪|多少|为何|如何|怎))",
+    rf"(?:,\s*(?:(?:and|und|et|y|e)\s+)?|\s+(?:and|und|et|y|e)\s+)(?={_ASKING})|"
+    r"(?<=[，,；;])(?=[^，,]{0,12}(?:什么|谁|何时|哪|多少|为何|如何|怎))",
     re.IGNORECASE,
 )
 # The first that matches decides. Several languages: the words that begin a question are few.
@@ -72,6 +77,8 @@ class Question:
     """Terms of the task around it, which say what "it" is."""
     query: str = ""
     """What to search for."""
+    names: tuple[str, ...] = ()
+    """Terms of the names in it: what holds none of them is about something else."""
 
 
 def split_task(task: str) -> tuple[Question, ...]:
@@ -86,7 +93,8 @@ def split_task(task: str) -> tuple[Question, ...]:
         around = tuple(term for term in content_terms(leant) if term not in own)
         words = content_words(text)
         words += [word for word in content_words(leant) if word not in words]
-        questions.append(Question(text, _wants(text), own, around, " ".join(words[:24]) or text[:200]))
+        query = " ".join(words[:24]) or text[:200]
+        questions.append(Question(text, _wants(text), own, around, query, _names(f"{text} {leant}")))
     return tuple(questions)
 
 
@@ -102,6 +110,12 @@ def _pieces(text: str) -> list[str]:
                 elif terms(piece):
                     pieces.append(piece)
     return pieces
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """Return the terms of the words that are written as names: with a capital, and not because a sentence begins."""
+    found = [term for match in _NAME.finditer(text) for term in content_terms(match[0])]
+    return tuple(dict.fromkeys(found))
 
 
 def _asks(piece: str) -> bool:

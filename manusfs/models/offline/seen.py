@@ -218,7 +218,9 @@ def _take_user(seen: Seen, message: Message, calls: dict[str, tuple[str, dict[st
         elif block.get("type") == "text":
             _take_text(seen, block["text"])
             _take_task(seen, block["text"])
-            seen.done.update(steps_done(block["text"]))
+            if seen.later or seen.calls:
+                # The plan that stands in a first opening is of an earlier session, which looked at other sources.
+                seen.done.update(steps_done(block["text"]))
     _take_earlier(seen, opening)
 
 

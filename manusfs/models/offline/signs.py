@@ -6,7 +6,7 @@ import re
 
 from manusfs.models.offline.questions import Wants
 
-__all__ = ["RELATIVE", "SIGNS", "fits", "worth"]
+__all__ = ["DATE", "RELATIVE", "SIGNS", "fits", "worth"]
 
 _NUMBER = (
     r"\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|thousand|million|billion)\b|"
@@ -16,6 +16,11 @@ _MONTH = (
     r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|"
     r"dec(?:ember)?"
 )
+DATE = re.compile(
+    rf"\b1\d{{3}}\b|\b20\d\d\b|\b\d{{1,2}}\.? (?:{_MONTH})\b|\b(?:{_MONTH})\.? \d{{1,2}}\b|\d+年|\d+月\d+日",
+    re.IGNORECASE,
+)
+"""A date that stands by itself."""
 RELATIVE = (
     r"\b(?:yesterday|today|tonight|tomorrow|recently|"
     r"(?:last|next|this|past) (?:night|week(?:end)?|month|year|summer|winter|spring|fall|autumn|"
@@ -42,7 +47,10 @@ SIGNS: dict[Wants, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
     "how": re.compile(
-        r"\b(?:by|using|through|via|with|first|then|step|method|process)\b|通过|利用|采用|首先", re.IGNORECASE
+        r"\b(?:by|using|through|via|with|first|then|step|method|process)\b|通过|利用|采用|首先|"
+        r"\A(?:add|place|put|cover|use|choose|pour|fill|remove|cut|mix|press|open|click|run|install|set|make|take|select|"
+        r"turn|create|write|wash|keep|lay|spread|plant|water|go|get|let|start|begin)\b",
+        re.IGNORECASE,
     ),
     "definition": re.compile(
         r"\b(?:is|are|was|were|means|refers to|called|known as|defined)\b|是指|是|称为|即", re.IGNORECASE
@@ -53,6 +61,7 @@ _NOISE = re.compile(
     r"terms of (?:use|service)|javascript|advertisement|share (?:on|this)|click here|read more)\b|©",
     re.IGNORECASE,
 )
+_ENDED = re.compile(r"[.!?…。！？|:：;；][\"'”’)\]*_]*(?:\[\^?\w+\])*\Z|</\w+>\Z|\]\Z")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
@@ -69,4 +78,6 @@ def worth(text: str, chars: int) -> float:
         value *= 0.5
     if len(_LINK.sub("", text).strip(" *|-•")) < 0.3 * len(_LINK.sub(r"\1", text)):
         value *= 0.3  # an entry of a menu
+    if not _ENDED.search(text) and not any(char.isdigit() for char in text):
+        value *= 0.7  # a heading, a caption, an entry of a list
     return value

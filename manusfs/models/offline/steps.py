@@ -14,7 +14,6 @@ from manusfs.records import canonical
 
 __all__ = ["ROOMY", "fetch", "plan", "read", "search"]
 
-SEARCH_HITS = 12
 FOLLOWED_HITS = 8
 READ_BYTES = 1_600
 READ_BEFORE = 400
@@ -46,7 +45,7 @@ def search(work: Work) -> Step | None:
     """Search for each question, in a small window for the next one."""
     made = {query for query, within, _ in work.seen.searches() if not within}
     left = [q for q in work.questions if q.query not in made and looked(q) not in work.seen.done]
-    left, limit = (left[:1], 3) if work.small else (left, SEARCH_HITS)
+    left, limit = (left[:1], 3) if work.small else (left, work.hits + 2)
     return Step("Searching what was stored.", [_search(question.query, EVERYTHING, limit) for question in left])
 
 
@@ -72,7 +71,7 @@ def deepen(work: Work) -> Step | None:
         if support.level in ("none", "low") and not again:
             words = [term for _, term in support.meant] or work.evidence.feedback(support.question)
             if words:
-                calls.append(_search(f"{query} {' '.join(words)}", EVERYTHING, SEARCH_HITS))
+                calls.append(_search(f"{query} {' '.join(words)}", EVERYTHING, work.hits + 2))
     return Step("Too little support for some questions: searching with words from the sources themselves.", calls)
 
 
@@ -104,7 +103,7 @@ def inside(work: Work) -> Step | None:
         for support in work.supports:
             query = support.question.query
             if support.level != "high" and (query, ref) not in asked:
-                calls.append(_search(query, ref, SEARCH_HITS // 2))
+                calls.append(_search(query, ref, FOLLOWED_HITS))
     return Step("Searching the pages that were followed.", calls)
 
 
@@ -160,7 +159,7 @@ def _windows(hits: Sequence[Hit]) -> list[tuple[str, int, int]]:
     for hit in hits:
         start, end = max(0, hit.start - READ_BEFORE), max(hit.end + READ_BEFORE, hit.start - READ_BEFORE + READ_BYTES)
         for i, (ref, low, high) in enumerate(windows):
-            if ref == hit.ref and start <= high and low <= end and max(high, end) - min(low, start) <= 3 * READ_BYTES:
+            if ref == hit.ref and start <= high and low <= end and max(high, end) - min(low, start) <= 2 * READ_BYTES:
                 windows[i] = (ref, min(low, start), max(high, end))
                 break
         else:

@@ -23,6 +23,8 @@ SMALL_WINDOW = 24_000
 """Tokens: below it one question is worked on at a time, and its quotes are written down before the next."""
 _TOKENS_A_HIT = 20_000
 _HITS = (4, 10)
+_HITS_IN_ALL = 42
+"""What is read for all questions together leaves room for the search hits and for what was shown before."""
 _URL = re.compile(r"https?://[^\s<>\"'）」』，。]+[^\s<>\"'.,;:!?)\]}）」』，。]")
 
 
@@ -77,7 +79,8 @@ class Work:
         """How many hits are read around for each question."""
         if self.small:
             return 2
-        return max(_HITS[0], min(_HITS[1], self.window // _TOKENS_A_HIT))
+        most = min(_HITS[1], self.window // _TOKENS_A_HIT, _HITS_IN_ALL // max(1, len(self.questions)))
+        return max(_HITS[0], most)
 
     @property
     def given(self) -> list[str]:
