@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from manusfs.agent.running import Running
 from manusfs.errors import ManusfsError
 from manusfs.records import Fetched
@@ -9,17 +11,19 @@ from manusfs.tools.skill import loaded
 
 __all__ = ["called_skill"]
 
+_CALL = re.compile(r"\s*/(\S+)(.*)", re.DOTALL)
+
 
 def called_skill(run: Running, message: str) -> Fetched | None:
     """Return the manual of the skill that `message` calls, with the rest of it as arguments; None when it calls none.
 
     Also one that is hidden from the model: this is how people use it. A word that names no skill is just a word.
     """
-    name, _, arguments = message.strip().removeprefix("/").partition(" ")
-    if run.skills is None or not message.strip().startswith("/") or name not in run.skills.names:
+    match = _CALL.match(message)
+    if match is None or run.skills is None or match[1] not in run.skills.names:
         return None
     try:
-        return loaded(run.skills, run.settings, run.session, name, arguments.strip(), hidden=True)
+        return loaded(run.skills, run.settings, run.session, match[1], match[2].strip(), hidden=True)
     except ManusfsError as error:
-        run.tell("warning", f"/{name}: {error}")
+        run.tell("warning", f"/{match[1]}: {error}")
         return None

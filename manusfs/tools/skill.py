@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from manusfs.errors import ManusfsError, NotFound, Refused, ToolError
-from manusfs.records import Fetched, Shown, Source, TextPart, escape
+from manusfs.records import Fetched, Shown, Source, TextPart, escape, sha256_hex, valid_text
 from manusfs.tools.delegation import Delegation
 from manusfs.tools.env import ToolEnv
 from manusfs.tools.schema import tool
@@ -23,6 +23,7 @@ ADDRESS = re.compile(r"(?:skill|extra|bundled|managed|personal):(?!//)")
 """How an address of a file of a skill begins: by its name, or as the catalogue says where it lies."""
 
 _MOST_HITS = 20
+_ARGUMENTS_MAX = 400
 _OURS = {
     "read": "read",
     "notebookread": "read",
@@ -68,7 +69,7 @@ def skill(
         return _found(skills, find)
     if not name.strip():
         raise ToolError("`name` says which skill", hint=f"one of: {', '.join(_names(skills))}")
-    chosen = _chosen(skills, name.strip())
+    chosen, arguments = _chosen(skills, name.strip()), valid_text(arguments)
     if chosen.forks if fork is None else fork:
         return _apart(env, chosen, arguments)
     return loaded(skills, env.settings, env.session, chosen.name, arguments)
@@ -82,10 +83,18 @@ def loaded(
     Raises:
         NotFound, Refused, StorageError: there is none that may be used, or it can't be read any more.
     """
+    arguments = valid_text(arguments)
     made = skills.manual(name, arguments, session=session, hidden=hidden)
-    told = {"name": name, **({"arguments": arguments} if arguments.strip() else {})}
+    told = {"name": name, **({"arguments": _short(arguments)} if arguments.strip() else {})}
     text = f"Manual of the skill {name}, from {skills.find(name).skill.location}:\n\n{made.text}"
     return replace(_as_fetched(settings, told, text.encode("utf-8"), "SKILL.md"), notes=made.notes)
+
+
+def _short(arguments: str) -> str:
+    """Return arguments as they name a source: whole texts are too long for that, and stand in the body."""
+    if len(arguments) <= _ARGUMENTS_MAX:
+        return arguments
+    return f"{arguments[:_ARGUMENTS_MAX]}… sha256 {sha256_hex(arguments.encode('utf-8'))[:12]}"
 
 
 def beside(env: ToolEnv, address: str) -> Fetched:

@@ -258,7 +258,7 @@ def test_the_user_calls_a_skill_by_its_name(tmp_path: Path) -> None:
     front = "disable-model-invocation: true\n"
     put(tmp_path / "home", "house-style", "STYLE: short words, on $ARGUMENTS.", front)
     workspace = make_workspace(tmp_path / "w")
-    agent = skilled(workspace, tmp_path / "home", ["Done.", "Done."])
+    agent = skilled(workspace, tmp_path / "home", ["Done.", "Done.", "Done."])
     done = agent.run("/house-style the bridge")
     (request,) = requests(agent)
     opening = "\n".join(block["text"] for block in request.messages[0]["content"])
@@ -267,6 +267,10 @@ def test_the_user_calls_a_skill_by_its_name(tmp_path: Path) -> None:
     agent.resume(done.session, "/house-style the tower")
     later = "\n".join(block["text"] for block in requests(agent)[1].messages[-1]["content"])
     assert "on the tower." in later and later.index("on the tower.") < later.index("/house-style the tower")
+    long = "the mill. " * 2_000
+    agent.resume(done.session, f"/house-style\n{long}")
+    kept = [event.data["source"] for event in events_of(workspace, done.session) if event.kind == "observation"]
+    assert any(key.startswith("skill ") and "… sha256 " in key and len(key) < 600 for key in kept)
     assert_sound(requests(agent))
     assert workspace.verify().ok
 

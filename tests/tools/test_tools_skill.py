@@ -65,6 +65,8 @@ def test_a_skill_comes_as_new_bytes_that_become_an_observation(env: Env) -> None
     text = made.raw.decode()
     assert text.startswith("Manual of the skill fact-check, from bundled:fact-check/SKILL.md:\n\n# Fact-check a claim")
     assert "The claim: The moon is cheese\n" in text and "description:" not in text
+    odd = use(env, "skill", name="fact-check", arguments="a \ud800 b")
+    assert isinstance(odd, Fetched) and "The claim: a \ufffd b\n" in odd.raw.decode()
     again = use(env, "skill", name=" fact-check ", arguments=" ")
     assert isinstance(again, Fetched) and again.source == Source.call("skill", {"name": "fact-check"})
 
