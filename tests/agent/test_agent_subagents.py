@@ -512,3 +512,33 @@ def test_a_child_whose_agent_is_gone_when_the_run_goes_on_is_told_as_a_failure(t
     assert "there is no agent 'reviewer'" in results(model.asked["the whole"][-1])[-1]
     last = [event.data for event in events_of(workspace, first.session) if event.kind == "child"][-1]
     assert last["state"] == "failed"
+
+
+@pytest.mark.parametrize("mode", ["isolated", "fork"])
+def test_a_child_is_compacted_like_any_session_and_keeps_its_beginning(tmp_path: Path, mode: str) -> None:
+    """I2, I4: its own epochs; start-up files, what it is and its prompt stand in each, the parent's plan in none."""
+    workspace = stage(tmp_path)
+    (workspace.folder.path / "AGENTS.md").write_text("Answer in metres.\n", "utf-8")
+    pages = [[call("web_fetch", url=f"{PAGES}{n}", limit=14_000)] for n in ("river", "mill") * 4]
+    script = iter([*pages, "Read it all."])
+    model = Cast(
+        {
+            "the whole": [
+                [call("write", path="notes/p.md", content="P.")],
+                [call("task", prompt="long", mode=mode)],
+                "All.",
+            ],
+            "long": lambda request: next(script),
+        },
+        profile=Profile("scripted", window=30_000, max_output=2_000),
+    )
+    result = agent(workspace, model).run("the whole")
+    (workspace.folder.path / "todo.md").write_text("- [ ] a plan that came later\n", "utf-8")
+    assert result.answer == "All."
+    assert_sound(model.asked["long"])
+    later = [request for request in model.asked["long"] if len(request.messages) == 1][mode == "isolated" :]
+    assert later, "it was compacted"
+    text = json.dumps(later[-1].messages[0], ensure_ascii=False)
+    assert "Answer in metres." in text and "long" in text
+    assert ("You are a sub-agent" in text) is (mode == "isolated")
+    assert workspace.verify().ok

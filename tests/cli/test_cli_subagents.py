@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from agent.subagents_stage import Cast
 from cli.conftest import Call
+from servers.messages_api import MessagesServer
 
 from manusfs.agent import Agent, AgentEvent
 from manusfs.cli.live import Live
@@ -14,6 +23,7 @@ from manusfs.errors import ModelError
 from manusfs.memory import Workspace
 from manusfs.messages import Profile
 from manusfs.models import call as said
+from manusfs.session import Transcript, sessions
 from manusfs.workspace.settings import Settings
 
 PRICED = Profile("scripted", price_input=2.0, price_output=10.0)
@@ -120,3 +130,52 @@ def test_the_lines_of_a_sub_agent_say_whose_they_are(capsys: pytest.CaptureFixtu
         "[2] failed: it reached its limit",
         "→ grep(pattern='y')",
     ]
+
+
+def test_ctrl_c_stops_the_tree_of_a_real_process_and_a_resume_ends_it(call: Call, tmp_path: Path) -> None:
+    """Issue 5: each child writes its end, the exit code says resumable, and nothing is begun twice."""
+    assert call("init", "ws").code == 0
+    stopped = threading.Event()
+
+    def brain(body: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
+        texts = [block.get("text", "") for block in body["messages"][0]["content"]]
+        if any(text.startswith("<user_message>\npart ") for text in texts):
+            if not stopped.is_set():
+                process.send_signal(signal.SIGINT)
+                stopped.wait(60)
+            return [{"type": "text", "text": "A part."}], "end_turn"
+        if len(body["messages"]) > 1:
+            return [{"type": "text", "text": "All of it."}], "end_turn"
+        asks = [{"prompt": f"part {n}"} for n in range(3)]
+        return [{"type": "tool_use", "name": "task", "input": one} for one in asks], "tool_use"
+
+    with MessagesServer(brain) as server:
+        options = ("--model", "claude-opus-5-5", "--base-url", server.url)
+        environment = {**os.environ, "ANTHROPIC_API_KEY": "any", "MANUSFS_SKILLS_DISABLED": "all"}
+        run = [sys.executable, "-m", "manusfs", "-w", str(tmp_path / "ws"), "run", "The whole?", *options]
+        process = subprocess.Popen(
+            run, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+        )
+        while not any(file.read_bytes().count(b'"state":"started"') == 3 for file in _parents(tmp_path / "ws")):
+            assert process.poll() is None, process.communicate()[1]
+            time.sleep(0.02)
+        threading.Timer(1.0, stopped.set).start()
+        err = process.communicate(timeout=120)[1]
+        assert process.returncode == 130 and "Traceback" not in err, err
+        assert not server.refused
+        again = [*run[:5], "resume", *options, "--json"]
+        done = subprocess.run(
+            again, env=environment, capture_output=True, text=True, cwd=tmp_path, timeout=200, check=False
+        )
+    assert json.loads(done.stdout.splitlines()[-1])["answer"] == "All of it.", done.stderr
+    with Workspace.open(tmp_path / "ws") as workspace:
+        names = [info.session for info in sessions(workspace.folder)]
+        assert len(names) == 4
+        for name in names[1:]:
+            with Transcript.open(workspace.folder, name) as transcript:
+                ends = [event.data["stop"] for event in transcript.events if event.kind == "end"]
+            assert ends[-1] == "end_turn" and set(ends[:-1]) <= {"interrupted"}, ends
+
+
+def _parents(folder: Path) -> list[Path]:
+    return [file for file in folder.glob("sessions/*/transcript.jsonl") if "." not in file.parent.name]
