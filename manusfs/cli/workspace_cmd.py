@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -79,7 +81,7 @@ def trust(context: click.Context, yes: bool, as_json: bool) -> None:
         talk(context, "Its AGENTS.md and notes will count as instructions.")
     for name, value in sorted(guarded.items()):
         talk(context, f"Setting that widens access: {name} = {value!r}")
-    pins, files = _skills(app, folder), _agents(app, folder)
+    pins, files = _skills(app, folder, table), _agents(app, folder)
     if not yes and not _confirmed():
         talk(context, "not trusted: nothing was changed")
         context.exit(1)
@@ -91,12 +93,17 @@ def trust(context: click.Context, yes: bool, as_json: bool) -> None:
         data(f"trusted {folder}")
 
 
-def _skills(app: App, folder: Path) -> dict[str, str]:
-    """Tell the skills that lie in `folder`, and return the hash of each as it was told."""
-    from manusfs.cli.skills_cmd import skills_of
-    from manusfs.workspace.settings import Settings
+def _skills(app: App, folder: Path, table: Mapping[str, Any]) -> dict[str, str]:
+    """Tell the skills that lie in `folder`, and return the hash of each as it was told.
 
-    found = skills_of(app, folder, Settings())
+    `table` are its settings, which are approved together with them: a folder of skills that they name is looked at too.
+    """
+    from manusfs.cli.skills_cmd import skills_of
+
+    settings, theirs = app.settings(None).settings, table.get("skills_extra_roots")
+    roots = [str(root) for root in theirs if root] if isinstance(theirs, list) else []
+    roots += settings.skills_extra_roots
+    found = skills_of(app, folder, replace(settings, skills_extra_roots=tuple(roots)))
     approved, pins = app.trust.skills(folder), {}
     for entry in found.entries:
         skill = entry.skill

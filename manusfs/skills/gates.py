@@ -58,7 +58,7 @@ def judge(skills: Iterable[Skill], settings: Settings, facts: Facts, approved: M
     entries = []
     for skill in ordered:
         entry = _entry(skill, settings, facts, approved, taken)
-        if entry.state not in ("not approved", "shadowed"):
+        if entry.state != "shadowed" and _is_approved(skill, approved):
             taken.setdefault(skeleton(skill.name), skill)
         entries.append(entry)
     return tuple(entries)
@@ -67,7 +67,9 @@ def judge(skills: Iterable[Skill], settings: Settings, facts: Facts, approved: M
 def _entry(
     skill: Skill, settings: Settings, facts: Facts, approved: Mapping[str, str], taken: Mapping[str, Skill]
 ) -> Entry:
-    if skill.place.guarded and (approved.get(skill.home) != skill.pin or not skill.pin):
+    if not _is_approved(skill, approved):
+        if _named(skill, settings.skills_disabled):
+            return Entry(skill, "disabled", "the setting skills_disabled names it")
         changed = "it changed since you approved it" if skill.home in approved else "it lies in the workspace"
         return Entry(skill, "not approved", f"{changed}: `manusfs trust` approves it")
     other = taken.get(skeleton(skill.name))
@@ -85,6 +87,10 @@ def _entry(
     if skill.hidden:
         return Entry(skill, "hidden", "it says disable-model-invocation: agents that name it and people may use it")
     return Entry(skill, "ready", "")
+
+
+def _is_approved(skill: Skill, approved: Mapping[str, str]) -> bool:
+    return not skill.place.guarded or bool(skill.pin and approved.get(skill.home) == skill.pin)
 
 
 def _named(skill: Skill, names: Iterable[str]) -> bool:

@@ -79,6 +79,19 @@ def test_trust_shows_and_pins_skills_and_a_change_asks_again(filled: Call, home:
     assert "Skill (approved)" in filled("trust", "--yes").err
 
 
+def test_a_folder_of_skills_that_the_settings_name_is_approved_with_them(filled: Call, home: Path) -> None:
+    """OC-28: one answer approves the setting and what lies there, inside the workspace as anywhere in it."""
+    put(Path("library"), "own-one")
+    file = Path("manusfs.toml")
+    file.write_text(file.read_text("utf-8") + 'skills_extra_roots = ["library"]\n', "utf-8")
+    assert "own-one" not in filled("skills", "list").out
+    assert "Skill (new): library/own-one" in filled("trust", "--yes").err
+    found = filled("skills", "list", "--json").records
+    assert [(one["location"], one["state"]) for one in found if one["name"] == "own-one"] == [
+        ("library/own-one/SKILL.md", "ready")
+    ]
+
+
 def test_settings_are_trusted_as_before_beside_skills(filled: Call, home: Path) -> None:
     """I7: a skill's approval says nothing of settings, nor the other way round: both stand in one answer."""
     put(Path("skills"), "own-one")

@@ -146,6 +146,16 @@ def test_a_skill_that_waits_replaces_none(stage: Stage) -> None:
     assert stage.skills(skills_bundled=("all",)).find("fact-check").skill.place.kind == "workspace"
 
 
+def test_what_is_switched_off_is_asked_about_no_more(stage: Stage) -> None:
+    """OC-20: a skill of the workspace that one does not want does not wait for ever, and still replaces none."""
+    write(stage.own, "theirs", metadata='{"openclaw": {"skillKey": "unwanted"}}')
+    write(stage.personal, "theirs")
+    assert [skill.home for skill in stage.skills().waiting] == ["skills/theirs"]
+    found = stage.skills(skills_disabled=("unwanted",))
+    assert not found.waiting and states(found)["skills/theirs/SKILL.md"] == "disabled"
+    assert [skill.location for skill in found.offered] == ["personal:theirs/SKILL.md"]
+
+
 def test_what_changes_between_approval_and_reading_is_refused(stage: Stage) -> None:
     """OC-28: the bytes that are read are those that were hashed when the gates were passed."""
     folder = write(stage.own, "mine")
@@ -237,6 +247,6 @@ def test_one_skill_a_name_counts_and_it_is_the_nearest_that_may(
             if entry.skill.name == skill.name
             and PRECEDENCE.index(entry.skill.place.kind) > PRECEDENCE.index(skill.place.kind)
         ]
-        assert set(nearer) <= {"not approved"}
+        assert set(nearer) <= {"not approved", "disabled"}
     for root, name in placed:
         assert name in disabled or name in ready or root in ("project", "own")

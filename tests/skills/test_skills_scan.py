@@ -286,3 +286,18 @@ def test_no_bytes_break_the_scan(stage: Stage, head: bytes, body: bytes) -> None
     found = stage.skills()
     assert "good" in [skill.name for skill in found.offered]
     assert len(found.offered) + len(found.broken) == 2 or states(found).get("extra:odd/SKILL.md")
+
+
+def test_a_file_beside_it_may_be_called_anything(stage: Stage) -> None:
+    """I9: names that are no text, of other scripts, with line breaks are approved with the rest."""
+    folder = write(stage.own, "mine")
+    for name in (b"bad\xff", b"line\nbreak", "Zähler 数.md".encode(), b"plain.md", b"x" * 255):
+        with open(os.fsencode(folder) + b"/" + name, "wb") as stream:  # noqa: PTH123
+            stream.write(b"content")
+    stage.approve()
+    found = stage.skills()
+    (skill,) = found.offered
+    assert found.files(skill) == ["Zähler 数.md", "plain.md", "x" * 255]
+    assert found.file("mine", "Zähler 数.md") == b"content"
+    (folder / os.fsdecode(b"bad\xff")).write_bytes(b"other")
+    assert states(stage.skills())["skills/mine/SKILL.md"] == "not approved"
