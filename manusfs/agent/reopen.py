@@ -26,6 +26,8 @@ def open_again(run: Running) -> list[Call]:
 
 def reopened(run: Running) -> Ended | None:
     """Give each open call its result; return how the session ended where that had to stop again."""
+    if not run.window.open_calls:
+        return None
     again = open_again(run)
     events = closing(run.transcript.events, {call.id for call in again})
     if events:

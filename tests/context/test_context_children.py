@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from manusfs.context import Children, fold, later_opening
@@ -21,6 +21,7 @@ events = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(events)
 def test_each_child_is_known_once_in_its_last_state_and_found_by_its_call(told: list[dict[str, Any]]) -> None:
     """Section 2.9."""
@@ -42,6 +43,7 @@ def test_each_child_is_known_once_in_its_last_state_and_found_by_its_call(told: 
     assert all(child.session in text for child in children.open[:40])
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_a_title_of_anything_stays_one_escaped_line(title: str) -> None:
     """I6: a prompt may quote a page."""
