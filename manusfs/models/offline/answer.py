@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from manusfs.models.offline.differences import differing
 from manusfs.models.offline.evidence import Quote, Support
 from manusfs.models.offline.phrases import dated, how_sure, one_line, plain, row
+from manusfs.models.offline.questions import Question
 from manusfs.models.offline.seen import Seen
 
 __all__ = ["WHAT_IT_IS", "answer", "note"]
@@ -96,12 +97,12 @@ def _evidence(support: Support, notes: _Notes) -> str:
     for quotes in by_source.values():
         url = quotes[0].source.url
         lines.append(f"From **{_title(quotes[0])}**{f' ({url})' if url.startswith('http') else ''}:")
-        lines.append("\n".join(_entry(quote, notes) for quote in quotes))
+        lines.append("\n".join(_entry(quote, support.question, notes) for quote in quotes))
     return "\n\n".join(lines)
 
 
-def _entry(quote: Quote, notes: _Notes) -> str:
-    told = dated(quote)
+def _entry(quote: Quote, question: Question, notes: _Notes) -> str:
+    told = dated(quote, question.wants)
     return f"- {_quoted(quote, quote.sentence.text)} {notes.mark(quote)}{f' — {told}' if told else ''}"
 
 

@@ -102,8 +102,10 @@ class Evidence:
         )
         best = ranked[0].score if ranked else 0.0
         kept = _distinct((quote for quote in ranked if quote.score >= _NEAR_BEST * best), most)
-        missing = tuple(word for word in content_words(question.text) if not self._idf.keys() & set(terms(word)))
+        missing = self._missing(question)
         unseen = any(term not in self._idf and not has_unspaced(term) for term in question.terms)
+        # Of two neighbouring words without blanks some pair straddles both; a whole word that is missing is missing.
+        unseen = unseen or any(has_unspaced(word) and len(word) > 2 for word in missing)
         return Support(question, tuple(kept), _level(kept, unseen=unseen), missing, meant)
 
     def feedback(self, question: Question, most: int = 4) -> tuple[str, ...]:
@@ -130,6 +132,9 @@ class Evidence:
             if term not in self._idf and (close := close_term(term, self._idf)):
                 own[close] = max(own.get(close, 0.0), _CLOSE * own.pop(term))
                 meant.append((term, close))
+        for word in self._missing(question):
+            if has_unspaced(word) and len(word) > 2:
+                own[terms(word)[0]] = self._rarest
         if own and (named := [term for term in question.names if term in own]):
             # A name that stands in every title still says whom the question is about.
             least = _NAME * max(own.values())
@@ -138,6 +143,10 @@ class Evidence:
         total = sum(around.values())
         scale = 0.25 * sum(own.values()) / total if total else 0.0
         return own | {term: weight * scale for term, weight in around.items()}, tuple(meant)
+
+    def _missing(self, question: Question) -> tuple[str, ...]:
+        """Return the words of `question` that stand in nothing that was read."""
+        return tuple(word for word in content_words(question.text) if not self._idf.keys() & set(terms(word)))
 
     def _weight(self, term: str) -> float:
         if term not in self._idf and has_unspaced(term):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from manusfs.models.offline.evidence import Quote, Support
+from manusfs.models.offline.questions import Wants
 from manusfs.models.offline.signs import DATE, RELATIVE
 
 __all__ = ["dated", "how_sure", "one_line", "plain", "row"]
@@ -56,7 +57,7 @@ def row(quote: Quote) -> str:
     return f"“{' · '.join(cells)}”"
 
 
-def dated(quote: Quote) -> str:
+def dated(quote: Quote, wants: Wants) -> str:
     """Return what is to be known of the quote's date: the heading it stands under, and what "yesterday" counts from.
 
     A relative date is told as such and never worked out: the day that it counts from may be another than it seems.
@@ -66,7 +67,9 @@ def dated(quote: Quote) -> str:
     relative = re.search(RELATIVE, quote.sentence.text, re.IGNORECASE)
     if relative is not None:
         word = f"“{one_line(relative[0])}”"
-        return f"{word} counts from: {heading}" if said else f"{word}: the source does not say here from which day"
+        if said:
+            return f"{word} counts from: {heading}"
+        return f"{word}: the source does not say here from which day" if wants == "when" else ""
     return f"under: {heading}" if said else ""
 
 

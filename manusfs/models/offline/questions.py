@@ -140,6 +140,7 @@ def _leans(text: str, own: tuple[str, ...]) -> bool:
     """Return True if the question needs the one before it: it holds one term at most, or says "it", "they", "that"."""
     return (
         len(own) <= 1
+        or re.match(r"比|还|又|并|同比|分别|有多|为何|其", text) is not None
         or re.search(r"\b(?:it|its|they|them|their|he|she|his|her|this|that|these|those)\b|它|他|她|其|那", text)
         is not None
     )

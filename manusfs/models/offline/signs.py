@@ -57,10 +57,13 @@ SIGNS: dict[Wants, re.Pattern[str]] = {
     ),
 }
 _NOISE = re.compile(
-    r"\b(?:cookies?|subscribe|sign (?:in|up)|log ?in|newsletter|all rights reserved|privacy policy|"
-    r"terms of (?:use|service)|javascript|advertisement|share (?:on|this)|click here|read more)\b|©",
+    r"\[\^\]|\b(?:cookies?|subscribe|sign (?:in|up)|log ?in|newsletter|all rights reserved|privacy policy|"
+    r"retrieved \d|terms of (?:use|service)|javascript|advertisement|share (?:on|this)|click here|read more)\b|©",
     re.IGNORECASE,
 )
+_HALF = re.compile(r"[a-z]{2,} |[^\s(]{1,12}\)")
+"""How the rest of a sentence begins."""
+_FIGURE = re.compile(r"(?<![\w.])\d[\d–-]*n?(?![\w.])")
 _ENDED = re.compile(r"[.!?…。！？|:：;；][\"'”’)\]*_]*(?:\[\^?\w+\])*\Z|</\w+>\Z|\]\Z")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
@@ -78,6 +81,10 @@ def worth(text: str, chars: int) -> float:
         value *= 0.5
     if len(_LINK.sub("", text).strip(" *|-•")) < 0.3 * len(_LINK.sub(r"\1", text)):
         value *= 0.3  # an entry of a menu
-    if not _ENDED.search(text) and not any(char.isdigit() for char in text):
-        value *= 0.7  # a heading, a caption, an entry of a list
+    if not _ENDED.search(text) and (chars > 80 or not any(char.isdigit() for char in text)):
+        value *= 0.7  # a heading, a caption, an entry of a list, or a sentence that a page's end cuts off
+    if _HALF.match(text):
+        value *= 0.8
+    if len(_FIGURE.findall(text)) > max(6, chars // 20):
+        value *= 0.4  # an entry of an index, a line of figures
     return value

@@ -23,6 +23,7 @@ STOP = frozenset(
     nor not of off on once one only or other our ours out over own per please re s same shall she should so some such
     t than that the their theirs them then there these they this those through to too under until up upon us ve very
     was we were what when where which while who whom whose why will with would you your yours
+    mean means meant
     tell give find show say says said explain describe list name many long far often according
     der die das den dem des ein eine einer eines einem einen und oder nicht ist sind war wie was wer wo wann warum
     hat habe haben hatte hatten wird wurde wurden werden es sie er ihr ihre sein seine seit dass als auch nach über
