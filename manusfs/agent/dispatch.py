@@ -21,6 +21,7 @@ from manusfs.tools.todo import TODO
 
 __all__ = ["THREADS", "Failure", "dispatch", "error_text"]
 
+_GRACE_S = 5.0
 THREADS = 8
 """Most calls that run at the same time."""
 
@@ -86,7 +87,10 @@ def _run(run: Running, calls: Sequence[Call], env: Environment) -> list[Outcome]
     jobs = [_job(run, env, [calls[i] for i in group]) for group in groups]
     skipped = [[_skipped(run, calls[i]) for i in group] for group in groups]
     nothing: list[Outcome] = []
-    done = run_all(jobs, threads=THREADS, stopped=run.stop.is_set, skipped=nothing)
+    # A sub-agent waits as long for its own calls, and then has its end to write.
+    levels = max(0, run.settings.task_depth - run.depth) if any(run.tools.again(call.name) for call in calls) else 0
+    grace_s = _GRACE_S * (1 + levels)
+    done = run_all(jobs, threads=THREADS, stopped=run.stop.is_set, skipped=nothing, grace_s=grace_s)
     outcomes: dict[int, Outcome] = {}
     for group, results, instead in zip(groups, done, skipped, strict=True):
         outcomes.update(zip(group, results or instead, strict=True))
