@@ -7,15 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from manusfs.context import sent
 from manusfs.memory import stubs
-from manusfs.records import Event, MsgRef, ObsRef, Part, TextPart, ViewPart, part_from_json, part_to_json
+from manusfs.records import Event, ImagePart, MsgRef, ObsRef, Part, TextPart, ViewPart, part_from_json, part_to_json
 from manusfs.records.tokens import estimate
 
 if TYPE_CHECKING:
     from manusfs.memory import Intake, Taken
 
-__all__ = ["Offer", "fit"]
+__all__ = ["TURN_PICTURES", "TURN_PICTURE_BYTES", "Offer", "few_pictures", "fit"]
 
+TURN_PICTURES = 10
+TURN_PICTURE_BYTES = 12 << 20
+"""As base64."""
 _FRAME_TOKENS = 12
 """What the result block costs round its text."""
 _FEW_CHARS = 1_000
@@ -111,6 +115,32 @@ def fit(offers: Sequence[Offer], left: int, session: str, first_seq: int, chars:
             continue
         fitted[at] = _smaller(fitted[at], str(MsgRef(session, first_seq + at)), left)
     return fitted
+
+
+def few_pictures(offers: Sequence[Offer], session: str, first_seq: int) -> list[Offer]:
+    """Return `offers` with no more pictures than one turn may bring: those beyond are named by their refs.
+
+    The next epoch can carry what the model has not seen yet, and a request may hold only so much.
+    """
+    count, size, kept = 0, 0, list[Offer]()
+    for at, offer in enumerate(offers):
+        found = [part for part in sent(offer.event.data) if isinstance(part, ImagePart)]
+        count, size = count + len(found), size + sum((part.size + 2) // 3 * 4 for part in found)
+        if found and (count > TURN_PICTURES or size > TURN_PICTURE_BYTES):
+            count, size = count - len(found), size - sum((part.size + 2) // 3 * 4 for part in found)
+            offer = _unseen_picture(offer, str(MsgRef(session, first_seq + at)))
+        kept.append(offer)
+    return kept
+
+
+def _unseen_picture(offer: Offer, ref: str) -> Offer:
+    text = (
+        f"NOT SENT: one turn may bring {TURN_PICTURES} pictures and {TURN_PICTURE_BYTES >> 20} MB of them. This one is "
+        f"kept ({ref}); read it again in the next turn."
+    )
+    event = replace(offer.event, data={**offer.event.data, "sent": [part_to_json(TextPart(text))]})
+    tokens = estimate(text) + _FRAME_TOKENS
+    return replace(offer, event=event, tokens=tokens, chars=len(text), details={**offer.details, "sent": False})
 
 
 def _smaller(offer: Offer, ref: str, left: int) -> Offer:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from manusfs.agent.birth import most_chars, stub_limits
-from manusfs.agent.budget import Offer, fit
+from manusfs.agent.budget import Offer, few_pictures, fit
 from manusfs.agent.compaction import room_for_results
 from manusfs.agent.env import Environment
 from manusfs.agent.manifest import manifest
@@ -56,6 +56,7 @@ def dispatch(run: Running, calls: Sequence[Call]) -> None:
     # A sub-agent that outlived its time to stop must not write between the number and the line.
     with run.lock:
         offers = _offers(run, calls, outcomes)
+        offers = few_pictures(offers, run.session, run.window.seq + 1)
         offers = fit(offers, room, run.session, run.window.seq + 1, most_chars(run))
         events = [offer.event for offer in offers]
         if recital := _recital(run, calls, offers):

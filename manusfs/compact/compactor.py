@@ -28,8 +28,11 @@ from manusfs.errors import LimitReached, NotFound
 from manusfs.messages import Reply, Request
 from manusfs.records import Event
 
-__all__ = ["Fresh", "ask", "compact", "due", "reopen", "room", "undo", "undone"]
+__all__ = ["MOST_PICTURES", "MOST_PICTURE_BYTES", "Fresh", "ask", "compact", "due", "reopen", "room", "undo", "undone"]
 
+MOST_PICTURES = 20
+MOST_PICTURE_BYTES = 12 << 20
+"""In a request: with what one turn may bring besides, the API's limit of 32 MB is far."""
 _LEAST_ROOM = 2_000
 """Tokens: with less between the fixed sections and the mark, or less than a third of what lies between them and the
 hard limit, the hard limit is what counts."""
@@ -48,11 +51,16 @@ def due(window: Window, policy: Policy, budget: Budget) -> bool:
     """
     if not window.turns or window.open_calls:
         return False
-    if window.tokens > budget.limit or pays(policy, window, budget):
+    if window.tokens > budget.limit or pays(policy, window, budget) or _is_full_of_pictures(window):
         return True
     mark = policy.mark(budget)
     start = window.epoch_tokens
     return window.tokens >= max(mark, start + (budget.limit - start) // 4 if start >= mark * 3 // 4 else mark)
+
+
+def _is_full_of_pictures(window: Window) -> bool:
+    """Return True if the pictures have to become refs: of 20 in a request each may be of any size, of more not."""
+    return window.pictures.count >= MOST_PICTURES or window.pictures.size >= MOST_PICTURE_BYTES
 
 
 def ask(window: Window, policy: Policy, budget: Budget) -> str:
@@ -60,7 +68,7 @@ def ask(window: Window, policy: Policy, budget: Budget) -> str:
 
     It is asked once an epoch, and only where a turn of notes still fits.
     """
-    if window.asked or window.tokens > budget.limit - _LEAST_ROOM:
+    if window.asked or window.tokens > budget.limit - _LEAST_ROOM or _is_full_of_pictures(window):
         return ""
     first = next(iter(policy.plan(window, budget)), None)
     return first.text if isinstance(first, AskFirst) else ""

@@ -9,8 +9,8 @@ from manusfs.context.ledger import Ledger
 from manusfs.context.opening import Caps, first_opening, frame_sections, later_opening
 from manusfs.context.reader import Reader
 from manusfs.context.tokens import Calibration, estimate, estimate_block, estimate_part
-from manusfs.context.turns import Setup
-from manusfs.context.window import Window, estimate_setup, fold
+from manusfs.context.turns import Setup, estimate_setup
+from manusfs.context.window import Window, fold
 
 __all__ = [
     "Assembler",

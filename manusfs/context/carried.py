@@ -139,8 +139,8 @@ def _shown_part(window: Window, item: Item, part: Part) -> Iterator[Part]:
     notice = data.get("notice") if item.block == 0 else ""
     if notice:
         yield TextPart(str(notice) if item.form == "full" else one_line(notice, _SHORT_TEXT))
-    # Pictures would pile up from epoch to epoch: their refs are carried, never their bytes.
-    if item.form == "stub" or isinstance(part, ImagePart):
+    # Pictures would pile up from epoch to epoch: of those that the model has seen the refs are carried, not the bytes.
+    if item.form == "stub" or (isinstance(part, ImagePart) and item.key not in window.unseen):
         ref = MsgRef(window.session, item.seq, item.block)
         if data.get("is_error") and isinstance(part, TextPart) and len(part.text) > _SMALL_RESULT:
             yield TextPart(one_line(part.text, _SHORT_TEXT))

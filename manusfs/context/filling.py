@@ -11,7 +11,8 @@ from manusfs.context.carried import pieces
 from manusfs.context.items import Exchange, Item, ItemKind, Section, sent
 from manusfs.context.ledger import Known
 from manusfs.context.tokens import estimate_part
-from manusfs.context.window import Window, estimate_setup
+from manusfs.context.turns import estimate_setup
+from manusfs.context.window import Window
 from manusfs.messages.sendable import id_text
 from manusfs.records import ImagePart, MsgRef, Part, TextPart, ViewPart
 

@@ -6,11 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from manusfs.context.tokens import estimate, estimate_blocks
 from manusfs.messages import Block
 from manusfs.messages.sendable import unanswered
-from manusfs.records import Part
+from manusfs.records import Part, canonical
 
-__all__ = ["Piece", "Setup", "Turn"]
+__all__ = ["PER_TOOL", "Piece", "Setup", "Turn", "estimate_setup"]
+
+PER_TOOL = 10
+"""Tokens round a tool, and round a result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +107,8 @@ class Setup:
             "credential": self.credential,
             "version": self.version,
         }
+
+
+def estimate_setup(setup: Setup) -> int:
+    """Return the estimated tokens of system and tools, uncalibrated."""
+    return estimate_blocks(setup.system) + sum(PER_TOOL + estimate(canonical(tool)) for tool in setup.tools)

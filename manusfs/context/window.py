@@ -10,16 +10,16 @@ from typing import Any
 from manusfs.context.children import Children
 from manusfs.context.items import Exchange, Form, Item, Key, Section, block_range, items_of, sent
 from manusfs.context.ledger import Ledger, Sightings
-from manusfs.context.tokens import Meter, estimate, estimate_blocks, estimate_part
-from manusfs.context.turns import Piece, Setup, Turn
+from manusfs.context.pictures import Pictures
+from manusfs.context.tokens import Meter, estimate_part
+from manusfs.context.turns import PER_TOOL, Piece, Setup, Turn, estimate_setup
 from manusfs.context.wishes import Wishes
 from manusfs.messages import Usage
 from manusfs.messages.sendable import Given, as_blocks, given, said
-from manusfs.records import Event, TextPart, canonical
+from manusfs.records import Event, TextPart
 
-__all__ = ["Window", "estimate_setup", "fold"]
+__all__ = ["Window", "fold"]
 
-_PER_TOOL = 10
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 
 
@@ -57,6 +57,8 @@ class Window:
     seen: Sightings = field(default_factory=Sightings)
     children: Children = field(default_factory=Children)
     """The sub-agents of the session."""
+    pictures: Pictures = field(default_factory=Pictures)
+    """That the epoch shows."""
     wishes: Wishes = field(default_factory=Wishes)
     """What the model asked to have folded or kept."""
     events: dict[int, Event] = field(default_factory=dict, repr=False)
@@ -212,6 +214,7 @@ class Window:
         self._ids = set()
         self.meter = self.meter.opened(estimate_setup(self.setup) + sum(estimate_part(s.part) for s in self.opening))
         self.epoch_tokens = self.meter.tokens
+        self.pictures = Pictures().with_parts(section.part for section in self.opening)
         self.asked = False
         for section in self.opening:
             if section.label == "todo" and isinstance(section.part, TextPart):
@@ -309,7 +312,8 @@ class Window:
             return
         cost = self._add(event)
         if self._answer(call, piece, failed=bool(data.get("is_error"))):
-            self.meter = self.meter.grown(cost + _PER_TOOL)
+            self.pictures = self.pictures.with_parts(piece.parts)
+            self.meter = self.meter.grown(cost + PER_TOOL)
 
     def _given(self, event: Event, message: Given) -> None:
         """Put a user's message behind the last turn; results that stood in it answer their calls."""
@@ -321,6 +325,7 @@ class Window:
         if message.content:
             self.turns[-1].extras.append(Piece(event.seq, blocks=message.content))
         if message.content or any(answers):
+            self.pictures = self.pictures.with_blocks([*message.content, *(b for r in message.results for b in r[1])])
             self.meter = self.meter.grown(cost)
 
     def _answer(self, call: str, piece: Piece, failed: bool) -> bool:
@@ -390,8 +395,3 @@ def fold(events: Iterable[Event]) -> Window:
 def _form_of(move: Mapping[str, Any]) -> Form | None:
     forms: dict[str, Form | None] = {"fold": move.get("form"), "to_full": "full", "summarise": "summary"}
     return forms.get(move["move"])
-
-
-def estimate_setup(setup: Setup) -> int:
-    """Return the estimated tokens of system and tools, uncalibrated."""
-    return estimate_blocks(setup.system) + sum(_PER_TOOL + estimate(canonical(tool)) for tool in setup.tools)

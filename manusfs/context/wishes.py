@@ -25,7 +25,9 @@ class Wishes:
         """Take in what a call told: `folds` and `keeps` name blocks, `pins` blocks of the call's own result."""
         found = [("fold", text) for text in _texts(data, "folds")] + [("keep", text) for text in _texts(data, "keeps")]
         if "sent" not in data:  # what was not shown is not kept
-            found += [("keep", f"{seq}.{block}") for block in _list(data, "pins") if isinstance(block, int)]
+            found += [
+                ("keep", f"{seq}.{block}") for block in _list(data, "pins") if isinstance(block, int) and block >= 0
+            ]
         if found:
             self.told[seq] = tuple(found)  # type: ignore[arg-type]
 

@@ -97,6 +97,8 @@ class ImagePart:
     ref: ObsRef
     media_type: str
     tokens: int = 1600
+    size: int = 0
+    """Bytes; 0 where nobody wrote them down."""
 
 
 Part = TextPart | ViewPart | ImagePart
@@ -117,7 +119,8 @@ def part_to_json(part: Part) -> dict[str, Any]:
     if isinstance(part, TextPart):
         return {"type": "text", "text": part.text}
     if isinstance(part, ImagePart):
-        return {"type": "image", "ref": str(part.ref), "media_type": part.media_type, "tokens": part.tokens}
+        size = {"bytes": part.size} if part.size else {}
+        return {"type": "image", "ref": str(part.ref), "media_type": part.media_type, "tokens": part.tokens, **size}
     return {
         "type": "view",
         "form": part.form,
@@ -142,7 +145,7 @@ def part_from_json(data: dict[str, Any]) -> Part:
     if not isinstance(ref, ObsRef):
         raise ValueError(f"a part must be of an observation, not {data['ref']!r}")
     if data["type"] == "image":
-        return ImagePart(ref, data["media_type"], data["tokens"])
+        return ImagePart(ref, data["media_type"], data["tokens"], data.get("bytes", 0))
     if data["type"] == "view":
         spans = tuple(Span(start, end) for start, end in data["spans"])
         attributes = tuple((name, value) for name, value in data["attributes"])

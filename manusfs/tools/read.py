@@ -162,6 +162,7 @@ def _described(made: Reading) -> Shown:
         f"sha256 {file.sha256}, kept as {escape.field(meta.folder + '/' + file.name, 300)}. "
     )
     if image_type(made.data):
-        return Shown((TextPart(f"{text}The picture follows."), ImagePart(ObsRef(meta.id, "raw"), meta.media_type)))
+        picture = ImagePart(ObsRef(meta.id, "raw"), meta.media_type, size=file.size)
+        return Shown((TextPart(f"{text}The picture follows."), picture))
     views = ", ".join(f"obs:{meta.id}{'' if view == 'text' else f'/{view}'}" for view in meta.views)
     return Shown((TextPart(f"{text}It is no text; {f'its text is {views}.' if views else 'it has no text.'}"),))

@@ -164,7 +164,7 @@ def test_undo_in_any_order_brings_every_block_back(tmp_path: Path) -> None:
     """MECHANISMS 2.8, I5: the older one first, then the newer; what another compaction still folds stays folded."""
     workspace, session = ran(tmp_path / "w", 8)
     whole = fold(events_of(workspace, session))
-    for policy in ("manus", "manus", "auto"):
+    for policy in ("manus", "manus", "manus"):
         assert compact_session(workspace, session, settings(policy)).written
     events = events_of(workspace, session)
     assert [(one.number, one.standing) for one in compactions(events)] == [(3, True), (2, True), (1, True)]

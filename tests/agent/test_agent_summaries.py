@@ -58,7 +58,7 @@ def ran(
     path: Path, model: ScriptedModel, told: list[AgentEvent] | None = None, by: ScriptedModel | None = None, **more: Any
 ) -> tuple[Workspace, Result]:
     """Run a task with summaries on."""
-    workspace = make_workspace(path, lambda url: page(url.rsplit("/")[-1], 200))
+    workspace = make_workspace(path, lambda url: page(url.rsplit("/")[-1], 150))
     settings = Settings(**{"max_turns": 0, "summary_tokens": 1_500, **more})
     agent = Agent(
         workspace, model, settings, told.append if told is not None else None, access=Access(summary_model=by)
@@ -75,7 +75,7 @@ def scripted(brain: Any, window: int = WINDOW, name: str = "scripted") -> Script
 def test_a_run_goes_through_several_summaries(tmp_path: Path, name: str) -> None:
     """CC-6, I1 to I4: summarised as it goes, each request sound, each bill written down, all of it undoable."""
     told: list[AgentEvent] = []
-    model = scripted(researcher(40))
+    model = scripted(researcher(60))
     workspace, result = ran(tmp_path / "w", model, told, policy=name)
     assert result.answer == "Done."
     work = [request for request in model.requests if not is_summary(request)]
@@ -96,7 +96,7 @@ def test_a_run_goes_through_several_summaries(tmp_path: Path, name: str) -> None
 def test_the_summaries_model_is_of_its_own(tmp_path: Path) -> None:
     """CC-3: the cheaper one is asked, with its own window and price, and the session's is not."""
     cheap = scripted(good, window=20_000, name="cheap")
-    model = scripted(researcher(30))
+    model = scripted(researcher(60))
     workspace, result = ran(tmp_path / "w", model, by=cheap, policy="claude-code")
     assert cheap.requests and all(request.model == "cheap" for request in cheap.requests)
     assert not any(map(is_summary, model.requests))
@@ -108,7 +108,7 @@ def test_the_summaries_model_is_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize("note", [True, False])
 def test_notes_are_written_in_a_turn_before_the_summary(tmp_path: Path, note: bool) -> None:
     """OC-10: the turn for notes is no answer, and the run goes on after it."""
-    model = scripted(researcher(30, note))
+    model = scripted(researcher(60, note))
     workspace, result = ran(tmp_path / "w", model, policy="openclaw")
     assert result.answer == "Done."
     assert workspace.folder.root.exists("notes/so-far.md") is note
@@ -144,7 +144,7 @@ def test_a_bad_summariser_never_ends_a_run(tmp_path: Path, fault: str) -> None:
     """CC-7: told, remembered, folded without a model; the run ends as if there were none."""
     told: list[AgentEvent] = []
     bad = scripted(BAD[fault], name="bad")
-    model = scripted(researcher(30))
+    model = scripted(researcher(60))
     workspace, result = ran(tmp_path / "w", model, told, by=bad, policy="gemini-cli")
     assert result.answer == "Done."
     assert_sound(model.requests)

@@ -272,7 +272,7 @@ def test_an_epoch_that_begins_above_its_mark_has_to_grow_before_the_next_attempt
     run.compact()
     assert run.window.tokens > 500
     assert not due(run.window, run.policy, run.budget)
-    run.add(run.log.says(text("word " * 20_000), stop="end_turn"), run.log.user("go on"))
+    run.add(run.log.says(text("word " * 40_000), stop="end_turn"), run.log.user("go on"))
     assert due(run.window, run.policy, run.budget)
 
 

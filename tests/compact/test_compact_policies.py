@@ -103,4 +103,4 @@ def test_marks_stay_below_the_hard_limit() -> None:
     budget = Budget(30_000, 16_000 + 1_500)
     for name in policy_names():
         assert load_policy(name).mark(budget) <= budget.limit
-    assert performed(filled("none", 8).window, load_policy("none"), budget, filled("none", 8).reader)
+    assert performed(filled("none", 40).window, load_policy("none"), budget, filled("none", 40).reader)

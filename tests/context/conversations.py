@@ -52,12 +52,12 @@ def text_of(part: ViewPart) -> str:
     """Return what the fixed reader renders for a view part."""
     if part.form == "read":
         span = part.spans[0]
-        body = (f"{part.ref} text of the page. " * (len(span) // 30 + 1))[: len(span)]
+        body = (f"{part.ref} text of moored vessels. " * (len(span) // 30 + 1))[: len(span)]
         return f'<read ref="{part.ref.whole}" start="{span.start}" end="{span.end}">\n{body}\n</read>'
     return (
         f'<observation ref="{part.ref}" kind="web" url="https://example.org/{part.ref.id}" bytes="50000" '
         f'tokens="12000" sha256="9b1e6f02" views="text" pages="">\ntitle: A page about {part.ref.id}\n'
-        f"preview 0-580:\n{'words of the preview and more of them ' * 15}\n"
+        f"preview 0-580:\n{'tidal currents circle moored vessels ' * 16}\n"
         f'NOT READ: 580-50000. read(ref="{part.ref}", offset=580) or search(query, within="{part.ref}")\n</observation>'
     )
 

@@ -127,10 +127,12 @@ def test_a_file_just_written_is_carried_by_head_and_ref() -> None:
 
 
 def test_pictures_are_carried_by_their_refs_only() -> None:
-    """MECHANISMS 2.14."""
+    """MECHANISMS 2.14: those that the model has seen."""
     log = begun()
     log.says(call("a"))
     log.shows("a", ImagePart(ObsRef(hex_id(7), "raw"), "image/png"))
+    assert "?" in next_epoch(log).splitlines(), "one that it has not seen yet is shown"
+    log.says(text("I see a bridge."), stop="end_turn")
     said = next_epoch(log)
     assert f'<folded ref="obs:{hex_id(7)}/raw" image="image/png"/>' in said and "?" not in said.splitlines()
 

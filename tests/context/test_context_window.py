@@ -83,7 +83,7 @@ def test_a_server_that_bills_only_what_it_did_not_cache_does_not_make_the_window
     """I4."""
     log = begun()
     log.says(call("a"))
-    log.shows("a", TextPart("word " * 20_000))
+    log.shows("a", TextPart("word " * 40_000))
     log.says(text("ok"), stop="end_turn")
     log.bill(3, 1)
     assert fold(log.events).tokens > 15_000
