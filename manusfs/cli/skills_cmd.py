@@ -13,13 +13,14 @@ import click
 from manusfs.cli.app import App
 from manusfs.cli.named import typed
 from manusfs.cli.out import counted, data, emit, human_bytes, line, talk
+from manusfs.cli.types import SkillName
 from manusfs.errors import NoWorkspace
 
 if TYPE_CHECKING:
     from manusfs.skills import Broken, Entry, Skills
     from manusfs.workspace.settings import Settings
 
-__all__ = ["skills", "skills_of"]
+__all__ = ["folder_of", "skills", "skills_of"]
 
 _QUIET = ("disabled", "not allowed", "shadowed")
 """What people switched off or put another in place of: told with --all."""
@@ -91,7 +92,7 @@ def list_(context: click.Context, everything: bool, as_json: bool) -> None:
 
 
 @skills.command()
-@click.argument("name")
+@click.argument("name", type=SkillName())
 @click.option("--json", "as_json", is_flag=True, help="One object: as `list`, and files, needs, text.")
 @click.pass_context
 def show(context: click.Context, name: str, as_json: bool) -> None:
@@ -141,13 +142,18 @@ def search(context: click.Context, query: str, as_json: bool) -> None:
         talk(context, "no hits")
 
 
-def _found(app: App) -> Skills:
+def folder_of(app: App) -> Path | None:
+    """Return the workspace here or above, None where there is none and none was named."""
     try:
-        folder = app.find()
+        return app.find()
     except NoWorkspace:
         if app.explicit:
             raise
-        folder = None
+        return None
+
+
+def _found(app: App) -> Skills:
+    folder = folder_of(app)
     return skills_of(app, folder, app.settings(folder).settings)
 
 

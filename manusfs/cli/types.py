@@ -13,7 +13,17 @@ from click.shell_completion import CompletionItem
 if TYPE_CHECKING:
     from manusfs.workspace.folder import Folder
 
-__all__ = ["Amount", "Count", "FolderPath", "PolicyName", "RefText", "ReportPath", "SessionName", "SourceText"]
+__all__ = [
+    "Amount",
+    "Count",
+    "FolderPath",
+    "PolicyName",
+    "RefText",
+    "ReportPath",
+    "SessionName",
+    "SkillName",
+    "SourceText",
+]
 
 _ID = re.compile(r"[0-9a-f]{12,64}([/@].*)?\Z")
 _MOST = 200
@@ -90,6 +100,21 @@ class SessionName(_Known):
     def known(self, ctx: click.Context, incomplete: str) -> Iterable[str]:
         """Return the sessions here."""
         return _in_workspace(ctx, lambda folder: (entry.name for entry in folder.root.listdir("sessions")))
+
+
+class SkillName(_Known):
+    """A skill."""
+
+    name = "name"
+
+    def known(self, ctx: click.Context, incomplete: str) -> Iterable[str]:
+        """Return the skills that there are, here and of the user."""
+        from manusfs.cli.app import App
+        from manusfs.cli.skills_cmd import folder_of, skills_of
+        from manusfs.workspace.settings import Settings
+
+        app = App(ctx)
+        return skills_of(app, folder_of(app), Settings()).names
 
 
 class ReportPath(_Known):

@@ -135,6 +135,7 @@ def test_a_report_is_found_by_any_path_that_leads_to_it(
         (["-w"], ("dir", "d")),
         (["cite"], ("plain", "reports/mine.md")),
         (["read"], ("plain", "obs:")),
+        (["skills", "show"], ("plain", "fact-check")),
     ],
 )
 def test_the_shell_completes(filled: Call, words: list[str], wanted: tuple[str, str]) -> None:
