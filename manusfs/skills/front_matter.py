@@ -140,6 +140,8 @@ def _check_keys(node: yaml.Node) -> None:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, int) and value.bit_length() > 64:
+        return f"{value:#x}"  # python refuses to write thousands of digits in tens
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):

@@ -103,7 +103,7 @@ class Scanner:
             return mark, _pinned(made, root, [one.path for one in files]) if place.guarded else made
         except UnicodeDecodeError:
             return (), Broken(_location(place, parts), "SKILL.md is not UTF-8: save it as UTF-8")
-        except (ManusfsError, OSError) as error:
+        except (ManusfsError, OSError, ValueError) as error:
             return (), Broken(_location(place, parts), _why(error))
 
 

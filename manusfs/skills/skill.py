@@ -18,6 +18,7 @@ __all__ = ["Needs", "Skill", "parse"]
 
 _DESCRIPTION_MAX = 1_024
 _COMPATIBILITY_MAX = 500
+_ALLOWED_MAX = 4_000
 _VENDORS = ("manusfs", "openclaw", "clawdbot", "moltbot")
 """Under these names in `metadata` other agents and we keep what a skill needs."""
 _KNOWN = frozenset(
@@ -166,7 +167,8 @@ def _tools(given: Any) -> tuple[str, ...] | None:
     if given is None:
         return None
     text = " ".join(map(str, given)) if isinstance(given, list) else str(given)
-    return tuple(dict.fromkeys(name.partition("(")[0] for name in _ALLOWED.findall(text)))
+    # A longer list is nobody's, and open brackets without end would be looked through again and again.
+    return tuple(dict.fromkeys(name.partition("(")[0] for name in _ALLOWED.findall(text[:_ALLOWED_MAX])))
 
 
 def _about(data: Mapping[str, Any], vendor: Mapping[str, Any]) -> dict[str, str]:

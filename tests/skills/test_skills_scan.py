@@ -301,3 +301,27 @@ def test_a_file_beside_it_may_be_called_anything(stage: Stage) -> None:
     assert found.file("mine", "Zähler 数.md") == b"content"
     (folder / os.fsdecode(b"bad\xff")).write_bytes(b"other")
     assert states(stage.skills())["skills/mine/SKILL.md"] == "not approved"
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "name: " + "1:" * 9_000 + "1",
+        "name: 0x" + "f" * 9_000,
+        "description: " + "7" * 9_000,
+        "allowed-tools: " + "a(" * 30_000,
+        "name: " + "\ufdfa" * 9_000,
+        "metadata: '" + '{"a":' * 9_000 + "'",
+        "metadata: {requires: {bins: [1, [2], {3: 4}, null, true]}, os: 5}",
+        "arguments: {a: b}\nagent: [x]\ncontext: 3\nlicense: {}\nname: [a]\ndescription: {a: b}",
+    ],
+)
+def test_odd_values_are_no_way_to_stop_the_scan(stage: Stage, front: str) -> None:
+    """OC-19: numbers without end, brackets without end, lists and tables where a text should stand."""
+    folder = stage.extra / "odd"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(f"---\n{front}\n---\nThe text.\n", "utf-8")
+    write(stage.extra, "good")
+    found = stage.skills()
+    assert "good" in [skill.name for skill in found.offered] and len(found.entries) == 7
+    assert len(found.catalogue(200_000)) < 4_000
