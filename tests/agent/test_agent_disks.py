@@ -48,7 +48,7 @@ def script(request: Request) -> Any:
     shown = results(request)
     if sum("All about" in text for text in shown) < 2:
         return fetches([f"{PAGES}a", f"{PAGES}b"])
-    if not any(text.startswith("Wrote") for text in shown):
+    if not any(text.startswith(("Wrote", "Replaced")) for text in shown):
         write = call("write", path="notes/findings/n.md", content="A note.\n")
         return [write, call("todo", items=["[x] fetch", "answer"]), *fetches([f"{PAGES}a", f"{PAGES}c"])]
     return "The answer."
