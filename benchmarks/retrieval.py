@@ -32,15 +32,15 @@ from manusfs.workspace import Folder
 
 AT = (5, 10, 20)
 PLAIN, PASSAGES, SERVED = "plain OR", "ours, passages", "ours, as served"
-_DEEP = 400
+_DEEP = 60
+"""Results of which the texts are ranked, where texts are wanted."""
 
 PARTS: dict[str, Weights] = {
-    "words alone": Weights(neighbours=(), head=0, title=0, length=0, asks=0, lent=0),
+    "words alone": Weights(neighbours=(), head=0, title=0, asks=0, lent=0),
     "without neighbours": replace(WEIGHTS, neighbours=(), lent=0),
     "own words only": replace(WEIGHTS, lent=0),
     "without headings": replace(WEIGHTS, head=0),
     "without titles": replace(WEIGHTS, title=0),
-    "without length": replace(WEIGHTS, length=0),
     "without questions": replace(WEIGHTS, asks=0),
 }
 """What is left out for the ablation."""
@@ -66,7 +66,7 @@ class Indexed:
 
     def passages(self, query: str, weights: Weights) -> list[Place]:
         """Return the ranked passages."""
-        order = [number for number, _ in ranked(self.index, parse(query), _DEEP, weights=weights).order]
+        order = [number for number, _ in ranked(self.index, parse(query), 400, weights=weights).order][:_DEEP]
         places = index_find.segments(self.index, order)
         found = []
         for number in order:
@@ -146,7 +146,7 @@ def _measure_group(group: Group, indexed: Indexed, scores: dict[str, Score], par
     ways: dict[str, Callable[[str], list[Place]]] = {
         PLAIN: lambda query: [group.units[row] for row in plain.find(query, _DEEP if group.whole else max(AT))],
         PASSAGES: lambda query: indexed.passages(query, WEIGHTS),
-        SERVED: lambda query: indexed.served(query, 60 if group.whole else max(AT)),
+        SERVED: lambda query: indexed.served(query, _DEEP if group.whole else max(AT)),
     }
     for name in parts:
         ways[name] = lambda query, name=name: indexed.passages(query, PARTS[name])  # type: ignore[misc]

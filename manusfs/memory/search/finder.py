@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from manusfs.errors import ManusfsError
@@ -15,7 +16,7 @@ from manusfs.memory.search.match import Matcher
 from manusfs.memory.search.passages import window
 from manusfs.memory.search.query import Filters, Query, Term
 from manusfs.memory.search.rank import ranked
-from manusfs.memory.search.same import Repetitions
+from manusfs.memory.search.same import Repetitions, words_of
 from manusfs.memory.search.spelling import corrected
 from manusfs.memory.search.texts import Body, Texts
 from manusfs.records import ObsRef, PathRef, Span, parse_ref
@@ -43,9 +44,16 @@ OWN_WEIGHTS = {"note": 0.5, "report": 0.25, "message": 0.25}
 Reports, notes and transcripts repeat the question in its own words: at weight 1 they stood before every source once the
 same question was asked for the fourth time. Sources have 1."""
 
+_ROWS = 1.0
+"""A hit gains up to this share of its score by holding the query's words in its rows of two, stop words too."""
+
+_SENTENCE_WORDS = 8
+"""A query of so many words may quote what it looks for: rows count, and as many hits again are weighed by them."""
+
 _BEGUN = "No stored text holds these words; some hold words that begin so."
 _APART = "No passage holds the words in quotes as they stand there; these hold some of them."
 _SPARE = 2
+_MOST_SAID = 100
 _FIRST = 400
 _MOST = 100_000
 _BATCH = 24
@@ -111,6 +119,8 @@ class _Search:
         self._query = query
         self._matcher = Matcher(query.wanted)
         self._unreadable = 0
+        said = words_of(query.text)[:_MOST_SAID] if query.text.count(" ") >= _SENTENCE_WORDS - 1 else []
+        self._rows = frozenset(pairwise(said))
         self._weights = {} if query.filters.kinds else OWN_WEIGHTS
         self._own: list[tuple[int, float, Segment]] = []
         self._passed = 0
@@ -122,14 +132,15 @@ class _Search:
         """Return the best of `order`: sources first, then of what was written here as much as still counts."""
         kept = Repetitions()
         found: list[Hit] = []
+        most = 2 * limit if self._rows else limit + _SPARE
         for hit in self._candidates(order, places):
-            if not _keep(hit, found, kept, limit + _SPARE):
+            if not _keep(hit, found, kept, most):
                 break
         else:
             self.crowded = len(self._own) > self._passed
         sources = len(found)
         for hit in self._candidates_here(lambda: _last_score(found, limit)):
-            if not _keep(hit, found, kept, sources + limit + _SPARE):
+            if not _keep(hit, found, kept, sources + most):
                 break
         # Stable: of equal ones the one that the index put first.
         return sorted(found, key=lambda hit: -hit.score)[:limit]
@@ -194,6 +205,8 @@ class _Search:
         score += _EACH_TERM * len({term for _, _, term in self._matcher.folded_spans(fold_plain(snippet))})
         if self._weights and body.path.startswith(_TASKS):
             score *= OWN_WEIGHTS["report"]
+        if self._rows:
+            score *= 1 + _ROWS * len(self._rows.intersection(pairwise(words_of(snippet)))) / len(self._rows)
         return Hit(ref, body.path, body.url, body.title, score, snippet, *lines, kind=body.kind)
 
     def _covered(self, segment: Segment, span: Span) -> bool:

@@ -35,14 +35,12 @@ class Weights:
     """What a word of the title counts for the passages of its text."""
     saturation: float = 1.0
     """How much of a word is half of all that it can give."""
-    length: float = 0.2
-    """Power of the bytes of a passage: short ones greet and thank."""
     asks: float = 0.2
     """What a passage that ends with a question loses: the answer is in the one after it."""
     lent: int = 350
     """Most bytes of a passage that may be a hit for what stands beside it alone: it is shown together with that."""
     near: int = 60
-    """How many of the best are looked at for length and questions."""
+    """How many of the best are looked at for that."""
 
 
 WEIGHTS = Weights()
@@ -160,7 +158,7 @@ def _in_context(pool: set[int], held: list[Held], weights: Weights) -> dict[int,
 def _by_shape(
     places: dict[int, Segment], best: list[tuple[int, float]], own: Container[int], weights: Weights
 ) -> list[tuple[int, float]]:
-    """Return `best` again, weighed by length and by whether a passage asks; what has no place any more goes."""
+    """Return `best` again, weighed by whether a passage asks; what has no place any more goes."""
     found = []
     for number, score in best:
         if number in places and (number in own or _length(number, places[number]) <= weights.lent):
@@ -173,6 +171,5 @@ def _length(number: int, segment: Segment) -> int:
 
 
 def _shape(number: int, segment: Segment, weights: Weights) -> float:
-    shape: float = (_length(number, segment) / 500) ** weights.length
     asks = segment.marks and segment.marks[number - segment.first] & ASKS
-    return shape * (1 - weights.asks) if asks else shape
+    return 1 - weights.asks if asks else 1.0

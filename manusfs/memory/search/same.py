@@ -6,11 +6,16 @@ import re
 
 from manusfs.memory.search.fold import CJK, fold
 
-__all__ = ["Repetitions"]
+__all__ = ["Repetitions", "words_of"]
 
 _WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
 _ROW = 4
 _ALIKE = 0.8
+
+
+def words_of(text: str) -> list[str]:
+    """Return the folded words of `text`, stop words too; of scripts without blanks each character."""
+    return _WORD.findall(fold(text))
 
 
 class Repetitions:
@@ -22,7 +27,7 @@ class Repetitions:
 
     def place(self, text: str) -> int | None:
         """Return which kept passage (from 0) says the same as `text`; None, and keep it, when none does."""
-        words = _WORD.findall(fold(text))
+        words = words_of(text)
         if len(words) > _ROW:
             rows: set[tuple[str, ...]] = set(zip(words, words[1:], words[2:], words[3:], strict=False))
         else:
