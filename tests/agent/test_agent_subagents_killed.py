@@ -66,7 +66,7 @@ def cut(path: Path, session: str, keep: int, child: str, of_child: int) -> None:
 
 @pytest.mark.parametrize("mode", ["isolated", "fork"])
 def test_a_tree_goes_on_from_any_line_at_which_parent_or_child_was_cut(tmp_path: Path, mode: str) -> None:
-    """Section 2.9: not begun, begun, half done, done and not handed over: each is found again, and nothing is done twice."""
+    """Section 2.9: not begun, begun, half done, done and not handed over: each is found, and nothing is done twice."""
     workspace = make_workspace(tmp_path / "w", RIVER)
     model = cast(mode)
     session = agent(workspace, model).run("the whole").session
@@ -120,7 +120,7 @@ def test_a_child_that_failed_is_not_run_twice(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_example_survives_its_kill_and_does_nothing_twice(tmp_path: Path) -> None:
-    """s01, section 2.9: kill -9 while three of five children are at work; the resume ends with one report, all quotes true."""
+    """s01, section 2.9: kill -9 while three of five children are at work; the resume ends with one report."""
     done = subprocess.run(
         [sys.executable, str(ROOT / "examples" / "split_question.py"), str(tmp_path / "w")],
         capture_output=True,
