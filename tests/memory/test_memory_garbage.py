@@ -69,7 +69,7 @@ def test_what_nothing_names_is_found_and_freed_and_the_rest_stays(workspace: Wor
     "how", ["obs:{}", "obs:{}@0-10", "observations/web/example.org/one-{}/text.md", "obs:{:.7}", "{}"]
 )
 def test_a_ref_anywhere_keeps_what_it_names(workspace: Workspace, place: str, how: str) -> None:
-    """2.12, promise 14: in any file, whole, with a span, as a path, or cut to its first digits."""
+    """Section 2.12, promise 14: in any file, whole, with a span, as a path, or cut to its first digits."""
     id = orphan(workspace, "one")
     other = orphan(workspace, "two")
     path = workspace.folder.path / place
