@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from manusfs.models.offline.passages import Passage, passages
 from manusfs.models.offline.questions import Question
@@ -125,13 +126,13 @@ class Evidence:
 
         Those of the task around the question share a fifth between them.
         """
-        own: dict[str, float] = {}
+        own = {term: self._weight(term) for term in question.terms}
         meant: list[tuple[str, str]] = []
-        for term in question.terms:
-            own[term] = self._weight(term)
-            if term not in self._idf and (close := close_term(term, self._idf)):
-                own[close] = max(own.get(close, 0.0), _CLOSE * own.pop(term))
-                meant.append((term, close))
+        for word in self._missing(question):
+            if close := close_term(word, self._vocabulary):
+                meant.append((word, close))
+                weight = max(own.pop(term, 0.0) for term in terms(word))
+                own[terms(close)[0]] = _CLOSE * weight
         for word in self._missing(question):
             if has_unspaced(word) and len(word) > 2:
                 own[terms(word)[0]] = self._rarest
@@ -143,6 +144,11 @@ class Evidence:
         total = sum(around.values())
         scale = 0.25 * sum(own.values()) / total if total else 0.0
         return own | {term: weight * scale for term, weight in around.items()}, tuple(meant)
+
+    @cached_property
+    def _vocabulary(self) -> list[str]:
+        """All words that were read."""
+        return sorted({word for passage in self._passages for word in content_words(passage.core.text)})
 
     def _missing(self, question: Question) -> tuple[str, ...]:
         """Return the words of `question` that stand in nothing that was read."""

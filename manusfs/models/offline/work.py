@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from manusfs.models.offline.evidence import Evidence, Support
-from manusfs.models.offline.keys import keys_in, linked
+from manusfs.models.offline.keys import joined, keys_in
 from manusfs.models.offline.questions import Question
 from manusfs.models.offline.seen import Seen
 from manusfs.models.offline.words import content_words
@@ -56,7 +56,7 @@ class Work:
         if question not in self._known:
             found = self.evidence.support(question)
             followed = tuple(key for key in self.keys(found) if self.seen.looked_for(key))
-            self._known[question] = self.evidence.support(linked(question, followed)) if followed else found
+            self._known[question] = joined(found, self.evidence, followed)
         return self._known[question]
 
     @property
