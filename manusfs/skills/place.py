@@ -24,6 +24,7 @@ MOST_FOLDERS = 10_000
 """Folders of one root that are looked at."""
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _MOST_DEPTH = 8
+_MOST_FILES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +71,29 @@ class Place:
         finally:
             os.close(fd)
 
-    def names(self, root: int) -> tuple[list[str], bool]:
-        """Return the names in the root that may be skills, sorted, and whether there are more than are looked at."""
+    def names(self, root: int) -> tuple[list[tuple[str, bool]], bool]:
+        """Return the names in the root that may be skills, each with whether it is a link, sorted.
+
+        Also whether there are more of them than are looked at.
+        """
         found = []
         try:
             with os.scandir(root) as listing:
                 for item in listing:
-                    if not item.name.startswith(".") and (item.is_symlink() or item.is_dir()):
-                        found.append(item.name)
+                    linked = item.is_symlink()
+                    if not item.name.startswith(".") and (linked or item.is_dir(follow_symlinks=False)):
+                        found.append((item.name, linked))
         except OSError as error:
             raise opening_error(error, self.location(())) from error
         return sorted(found)[:MOST_FOLDERS], len(found) > MOST_FOLDERS
 
-    def real(self, root: int, name: str) -> tuple[str, ...]:
+    def real(self, name: str, linked: bool) -> tuple[str, ...]:
         """Return the path in this root that `name` stands for: itself, or where it leads when it is a link.
 
         Raises:
             PathRefused: it leads out of the root, or round in a circle.
         """
-        if not stat.S_ISLNK(os.stat(name, dir_fd=root, follow_symlinks=False).st_mode):
+        if not linked:
             return check_relative(name)
         home = os.path.realpath(self.base.joinpath(*self.inner))
         target = os.path.realpath(os.path.join(home, name))  # noqa: PTH118 (a Path would drop what realpath keeps)
@@ -99,31 +104,48 @@ class Place:
             )
         return check_relative(target[len(home) + 1 :].replace(os.sep, "/"))
 
-    def files(self, parts: tuple[str, ...], root: int | None = None, most: int = 1_000) -> list[Found]:
+    def files(self, parts: tuple[str, ...]) -> list[Found]:
         """Return the plain files below the folder `parts`, by path; what is none, and links, are left out.
 
         Raises:
-            PathRefused: there are more than `most`, or they lie too deep.
+            PathRefused: there are more than 1,000, or they lie too deep.
         """
         found: list[Found] = []
-        self._walk(self._folder(parts, root), "", found, most, 0)
+        self._walk(self._folder(parts), "", found, _MOST_FILES, 0)
         return sorted(found, key=lambda file: file.path)
 
-    def look(self, parts: tuple[str, ...], names: tuple[str, ...], root: int) -> Found | None:
-        """Return the first of `names` that is a file in the folder `parts`, None when none is there."""
+    def survey(self, parts: tuple[str, ...], names: tuple[str, ...], root: int) -> tuple[Found | None, list[Found]]:
+        """Return the first of `names` that is a file in the folder `parts`, and all that counts for its approval.
+
+        That is every file below the folder where the place is guarded, else none but the first. None and nothing when
+        no such file is there.
+
+        Raises:
+            PathRefused: something else has that name, or there is too much beside it.
+        """
         fd = self._folder(parts, root)
         try:
-            for name in names:
-                try:
-                    status = os.stat(name, dir_fd=fd, follow_symlinks=False)
-                except FileNotFoundError:
-                    continue
-                if not self._plain(status):
-                    raise PathRefused(f"{name} is {_what(status)}")
-                return _found(name, status)
-            return None
+            first = self._first(fd, names)
+            if first is None or not self.guarded:
+                return first, [] if first is None else [first]
+            fd, walked = -1, fd
+            found: list[Found] = []
+            self._walk(walked, "", found, _MOST_FILES, 0)
+            return first, sorted(found, key=lambda file: file.path)
         finally:
-            os.close(fd)
+            if fd >= 0:
+                os.close(fd)
+
+    def _first(self, fd: int, names: tuple[str, ...]) -> Found | None:
+        for name in names:
+            try:
+                status = os.stat(name, dir_fd=fd, follow_symlinks=False)
+            except FileNotFoundError:
+                continue
+            if not self._plain(status):
+                raise PathRefused(f"{name} is {_what(status)}")
+            return _found(name, status)
+        return None
 
     def read(self, parts: tuple[str, ...], most: int, root: int | None = None) -> bytes:
         """Return the content of the plain file `parts`.

@@ -65,11 +65,9 @@ class Scanner:
         if more:
             broken.append(Broken(place.location(()), f"more than {MOST_FOLDERS:,} folders: the rest is not looked at"))
         done = set()
-        for name in names:
+        for name, linked in names:
             try:
-                parts = place.real(root, name)
-            except FileNotFoundError:
-                continue
+                parts = place.real(name, linked)
             except (ManusfsError, OSError) as error:
                 broken.append(Broken(_location(place, (name,)), _why(error)))
                 continue
@@ -85,10 +83,9 @@ class Scanner:
     ) -> tuple[_Mark, Skill | Broken] | None:
         """Return the skill in one folder, None when it holds no SKILL.md."""
         try:
-            file = place.look(parts, FILES, root)
+            file, files = place.survey(parts, FILES, root)
             if file is None:
                 return None
-            files = place.files(parts, root) if place.guarded else [file]
             mark: _Mark = tuple((one.path, one.mark) for one in files)
             known = self._seen.get((place, parts))
             if known is not None and known[0] == mark:
