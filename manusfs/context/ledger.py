@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from manusfs.errors import BadRef
-from manusfs.records import ObsRef, Source, Span, escape, parse_ref
+from manusfs.records import ObsRef, Source, Span, escape, parse_ref, secrets
 
 __all__ = ["Known", "Ledger", "Sightings", "merged", "observed"]
 
@@ -46,7 +46,8 @@ class Known:
     def of(cls, data: Mapping[str, Any]) -> Known:
         """Return what an observation event tells."""
         source = data.get("source") or data.get("url") or ""
-        return cls(data["id"], data.get("kind") or "", source, data.get("title") or "", data.get("bytes"))
+        title = secrets.text(data.get("title") or "")
+        return cls(data["id"], data.get("kind") or "", secrets.text(source), title, data.get("bytes"))
 
     @property
     def where(self) -> str:
