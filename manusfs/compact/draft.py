@@ -11,6 +11,7 @@ from manusfs.compact.ladder import STEPS, Slope, slope_moves
 from manusfs.compact.moves import Fold, Move, Summarise, names, to_json
 from manusfs.compact.policy import Budget
 from manusfs.compact.settle import settle
+from manusfs.compact.trim import exact
 from manusfs.context import (
     Caps,
     Key,
@@ -174,7 +175,7 @@ def attempt(window: Window, stages: Sequence[Rung], keep: Collection[Key], caps:
     trial, moves, ledgers = window, list[Move](), list[Ledger]()
     event: Event | None = None
     for stage in (_as_wished, *stages):
-        more, made = settle(trial, stage(trial), keep)
+        more, made = settle(trial, exact(trial, stage(trial), terms.reader), keep)
         if more:
             moves, ledgers = moves + more, ledgers + made
             event = _compaction(window, moves, ledgers, terms)
@@ -272,4 +273,4 @@ def _cost(sections: Sequence[Section], memo: dict[str, int]) -> int:
 
 
 def _has_ledger(move: Move) -> bool:
-    return isinstance(move, Summarise) or (isinstance(move, Fold) and move.form != "stub")
+    return isinstance(move, Summarise) or (isinstance(move, Fold) and move.form not in ("stub", "trim"))

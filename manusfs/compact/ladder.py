@@ -13,7 +13,7 @@ from manusfs.context import Exchange, Item, Key, Window
 
 __all__ = ["STEPS", "Slope", "slope_moves"]
 
-_RANK = {"full": 0, "stub": 1, "ledger": 2, "summary": 2, "collapsed": 3}
+_RANK = {"full": 0, "trim": 0, "stub": 1, "ledger": 2, "summary": 2, "collapsed": 3}
 _LEVELS = ("full", "stub", "ledger", "collapsed")
 _LINE = 45
 """Tokens of a ledger line, a little more than the aim of the design."""

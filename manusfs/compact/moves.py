@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from manusfs.context import Item
+from manusfs.records import Part, part_to_json
 
 __all__ = ["AskFirst", "Fold", "Move", "Said", "Summarise", "ToFull", "names", "span", "to_json"]
 
@@ -16,7 +17,9 @@ class Fold:
     """Let `blocks` (`12`, `12.1` or `12-97`, transcript lines of the session) stand in a smaller form."""
 
     blocks: tuple[str, ...]
-    form: Literal["stub", "ledger", "collapsed"] = "stub"
+    form: Literal["trim", "stub", "ledger", "collapsed"] = "stub"
+    parts: tuple[tuple[str, Part], ...] = ()
+    """Of a trim: what stands for each block; given by the compactor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,8 @@ def to_json(move: Move, ledger: int | None = None) -> dict[str, Any]:
     data: dict[str, Any] = {"move": "to_full", "blocks": list(move.blocks)}
     if isinstance(move, Fold):
         data = {"move": "fold", "blocks": list(move.blocks), "form": move.form}
+        if move.parts:
+            data["parts"] = {name: part_to_json(part) for name, part in move.parts}
     elif isinstance(move, Summarise):
         data = {"move": "summarise", "blocks": list(move.blocks), "form": move.form}
     return data if ledger is None else {**data, "ledger": ledger}

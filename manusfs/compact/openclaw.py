@@ -19,6 +19,8 @@ ASK = (
 )
 _CHARS_PER_TOKEN = 2.5
 _SMALL = 40
+_TRIMMED = 900
+"""Tokens of the head and the tail that a trim leaves."""
 _TAIL_SHARE = 0.3
 _TAIL_CHARS = 4_000
 
@@ -36,7 +38,7 @@ class OpenClaw:
     idle_s: float = 300.0
     """After so long without a request the provider's cache is gone, and pruning costs nothing (OC-11)."""
     trim_share: float = 0.3
-    """Of the window: above it, idle, the results of older turns are folded."""
+    """Of the window: above it, idle, the results of older turns keep head and tail, small ones their ref."""
     clear_share: float = 0.5
     """Of the window: where that leaves more than this, they become a ledger."""
     keep_turns: int = 3
@@ -90,11 +92,12 @@ class OpenClaw:
         old = turns[: max(0, len(turns) - self.keep_turns)]
         results = [item for turn in old for item in turn.items if item.kind == "result"]
         full = [item for item in results if item.form == "full" and item.tokens > _SMALL]
-        left = window.tokens - sum(item.tokens - _SMALL for item in full)
-        moves: list[Move] = [Fold(names(full))] if full else []
+        left = window.tokens - sum(item.tokens - (_TRIMMED if item.tokens > _TRIMMED else _SMALL) for item in full)
+        moves: list[Move] = [Fold(names(full), "trim")] if full else []
         if left > budget.window * self.clear_share:
-            loose = [item for item in results if item.form in ("full", "stub")]
+            loose = [item for item in results if item.form in ("full", "trim", "stub")]
             moves += [Fold(names(loose), "ledger")] if loose else []
+            left -= sum(_TRIMMED - _SMALL for item in full if item.tokens > _TRIMMED)
         return moves if left < min(self.share * budget.window, budget.limit) else []
 
     def _dropped(self, turns: Sequence[Exchange], most: int) -> list[Exchange]:

@@ -13,7 +13,7 @@ from manusfs.records import MsgRef
 
 __all__ = ["settle"]
 
-_RANK: dict[Form, int] = {"full": 0, "stub": 1, "ledger": 2, "summary": 2, "collapsed": 3}
+_RANK: dict[Form, float] = {"full": 0, "trim": 0.5, "stub": 1, "ledger": 2, "summary": 2, "collapsed": 3}
 
 
 def settle(window: Window, moves: Iterable[Move], keep: Collection[Key] = ()) -> tuple[list[Move], list[Ledger]]:
@@ -36,7 +36,7 @@ def settle(window: Window, moves: Iterable[Move], keep: Collection[Key] = ()) ->
         if not items:
             continue
         settled.append(replace(move, blocks=tuple(_names(window, items))))
-        if isinstance(move, Fold) and move.form != "stub":
+        if isinstance(move, Fold) and move.form not in ("stub", "trim"):
             ledgers.append(_ledger(window, items, move.form))
         elif isinstance(move, Summarise) and move.said is not None:
             made = _ledger(window, items, "summary")

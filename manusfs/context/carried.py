@@ -44,7 +44,7 @@ def carried(window: Window, exchange: Exchange) -> list[Part]:
 
 def pieces(window: Window, exchange: Exchange) -> Iterator[tuple[Item | None, Part]]:
     """Yield what carries `exchange` over, piece by piece with the block that it shows; None for the frame."""
-    shown = [item for item in exchange.items if item.form in ("full", "stub") and item.kind not in _LEFT_OUT]
+    shown = [item for item in exchange.items if item.form in ("full", "trim", "stub") and item.kind not in _LEFT_OUT]
     if not shown:
         return
     yield None, TextPart(f'<turn ref="{MsgRef(window.session, exchange.first, last_seq=exchange.last)}">')
@@ -138,7 +138,7 @@ def _shown_part(window: Window, item: Item, part: Part) -> Iterator[Part]:
     data = window.events[item.seq].data
     notice = data.get("notice") if item.block == 0 else ""
     if notice:
-        yield TextPart(str(notice) if item.form == "full" else one_line(notice, _SHORT_TEXT))
+        yield TextPart(str(notice) if item.form != "stub" else one_line(notice, _SHORT_TEXT))
     # Pictures would pile up from epoch to epoch: of those that the model has seen the refs are carried, not the bytes.
     if item.form == "stub" or (isinstance(part, ImagePart) and item.key not in window.unseen):
         ref = MsgRef(window.session, item.seq, item.block)
@@ -146,7 +146,7 @@ def _shown_part(window: Window, item: Item, part: Part) -> Iterator[Part]:
             yield TextPart(one_line(part.text, _SHORT_TEXT))
         yield from map(TextPart, folded(window, part, ref))
     else:
-        yield part
+        yield window.trimmed(item.key) or part
 
 
 def _result_head(data: dict[str, Any], calls: dict[str, int]) -> str:

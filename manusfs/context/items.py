@@ -23,9 +23,10 @@ __all__ = [
     "block_range",
     "items_of",
     "sent",
+    "shown_part",
 ]
 
-Form = Literal["full", "stub", "ledger", "collapsed", "summary"]
+Form = Literal["full", "trim", "stub", "ledger", "collapsed", "summary"]
 ItemKind = Literal[
     "date", "instructions", "user", "todo", "source", "text", "thinking", "call", "other", "result", "recite", "changed"
 ]
@@ -112,10 +113,10 @@ def sent(data: dict[str, Any]) -> tuple[Part, ...]:
         parts = data["parts"]
     else:
         parts = [data["part"]] if data.get("part") is not None else []
-    return tuple(map(_part, parts or ()))
+    return tuple(map(shown_part, parts or ()))
 
 
-def _part(data: dict[str, Any]) -> Part:
+def shown_part(data: dict[str, Any]) -> Part:
     """Return a part, of one that this version does not know a word: the session must go on all the same."""
     try:
         return part_from_json(data)

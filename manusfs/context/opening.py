@@ -108,7 +108,7 @@ def _ledger_sections(window: Window) -> list[Section]:
 def _turn_sections(window: Window) -> list[Section]:
     sections: list[Section] = []
     for exchange in window.exchanges():
-        label: Label = "turn" if any(item.form == "full" for item in exchange.items) else "stub"
+        label: Label = "turn" if any(item.form in ("full", "trim") for item in exchange.items) else "stub"
         sections += [Section(label, part) for part in carried(window, exchange)]
     return sections
 

@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from manusfs.context.children import Children
-from manusfs.context.items import Exchange, Form, Item, Key, Section, block_range, items_of, sent
+from manusfs.context.items import Exchange, Item, Key, Section, block_range, items_of, sent
 from manusfs.context.ledger import Ledger, Sightings
+from manusfs.context.moved import Moved, form_of, parts_of
 from manusfs.context.pictures import Pictures
 from manusfs.context.tokens import Meter, estimate_part
 from manusfs.context.turns import PER_TOOL, Piece, Setup, Turn, estimate_setup
 from manusfs.context.wishes import Wishes
 from manusfs.messages import Usage
 from manusfs.messages.sendable import Given, as_blocks, given, said
-from manusfs.records import Event, TextPart
+from manusfs.records import Event, Part, TextPart
 
 __all__ = ["Window", "fold"]
 
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
-
-
-@dataclass(frozen=True, slots=True)
-class _Move:
-    """A move that applies to an item: which compaction made it, the form, the ledger that stands for it."""
-
-    compaction: int
-    form: Form
-    group: Key | None
 
 
 @dataclass(slots=True)
@@ -81,7 +72,7 @@ class Window:
     _full: dict[int, int] = field(default_factory=dict, repr=False)
     """For each turn, how many blocks that a move can change stand in full; none where there are none."""
     _users: list[Key] = field(default_factory=list, repr=False)
-    _moves: dict[Key, tuple[_Move, ...]] = field(default_factory=dict, repr=False)
+    _moves: dict[Key, tuple[Moved, ...]] = field(default_factory=dict, repr=False)
     _moved: dict[int, tuple[Key, ...]] = field(default_factory=dict, repr=False)
     _ledgers: dict[Key, Ledger] = field(default_factory=dict, repr=False)
     _covered: dict[Key, int] = field(default_factory=dict, repr=False)
@@ -147,6 +138,11 @@ class Window:
                     found.pop(key, None)
                     found[key] = wish
         return found
+
+    def trimmed(self, key: Key) -> Part | None:
+        """Return what a trim left of the block at that place, None where none is in force."""
+        moves = self._moves.get(key, ())
+        return moves[-1].part if moves else None
 
     def ledger(self, key: Key) -> Ledger:
         """Return the ledger that a compaction made."""
@@ -283,13 +279,13 @@ class Window:
             self._ledgers[event.seq, number] = Ledger.from_json(data)
         touched: dict[Key, None] = {}
         for move in event.data["moves"]:
-            form = _form_of(move)
+            form = form_of(move)
             if form is None:
                 continue
             number = move.get("ledger")
-            made = _Move(event.seq, form, None if number is None else (event.seq, number))
+            group, parts = None if number is None else (event.seq, number), parts_of(move)
             for key in self._named(move["blocks"]):
-                self._set(key, (*self._moves.get(key, ()), made))
+                self._set(key, (*self._moves.get(key, ()), Moved(event.seq, form, group, parts.get(key))))
                 touched[key] = None
         self._moved[event.seq] = tuple(touched)
 
@@ -358,7 +354,7 @@ class Window:
         self.events[event.seq] = event
         return cost
 
-    def _set(self, key: Key, moves: tuple[_Move, ...]) -> None:
+    def _set(self, key: Key, moves: tuple[Moved, ...]) -> None:
         """Let `moves` be those in force for a source block; the newest decides its form."""
         form, group = (moves[-1].form, moves[-1].group) if moves else ("full", None)
         item = self._items[key]
@@ -390,8 +386,3 @@ def fold(events: Iterable[Event]) -> Window:
     for event in events:
         window.apply(event)
     return window
-
-
-def _form_of(move: Mapping[str, Any]) -> Form | None:
-    forms: dict[str, Form | None] = {"fold": move.get("form"), "to_full": "full", "summarise": "summary"}
-    return forms.get(move["move"])

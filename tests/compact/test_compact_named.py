@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from compact.runs import Run, performed
 from compact.summarisers import asked, good, perform
-from context.conversations import call, hex_id, request_text, sealed, text
+from context.conversations import call, hex_id, request_text, sealed, text, thinking
 
-from manusfs.compact import AskFirst, Budget, Fold, Summarise, ask, birth, due, load_policy
-from manusfs.compact.curated import curated
+from manusfs.compact import AskFirst, Budget, Fold, Summarise, ask, birth, due, load_policy, undo
+from manusfs.compact.curated import curated, is_sound
 from manusfs.compact.summary_source import Group, chunks
 from manusfs.context import fold
 from manusfs.records import Event, ObsRef, Span, TextPart, ViewPart
@@ -293,7 +293,7 @@ def test_a_cold_cache_is_the_moment_to_fold_old_results() -> None:
     assert due(run.window, run.policy, cold)
     assert not due(run.window, run.policy, Budget(cold.window, cold.reserve, idle_s=299.0))
     moves = run.policy.plan(run.window, cold)
-    assert [(type(move), getattr(move, "form", "")) for move in moves] == [(Fold, "stub")]
+    assert [(type(move), getattr(move, "form", "")) for move in moves] == [(Fold, "trim")]
     newest = {item.key for turn in list(run.window.exchanges())[-3:] for item in turn.items}
     assert not moved(run, moves) & newest
     assert all(run.window.item(*key).kind == "result" for key in moved(run, moves))  # type: ignore[union-attr]
@@ -302,7 +302,57 @@ def test_a_cold_cache_is_the_moment_to_fold_old_results() -> None:
     run.record(performed(run.window, run.policy, cold, run.reader))
     large = [item for item in run.window.items if item.kind == "result" and item.tokens > 40 and item.key not in newest]
     assert {item.form for item in large} == {"stub"} and run.log.events[: len(events)] == events
+    assert all(item.tokens < 2_000 for item in large), "what is small stands by its ref alone"
     run.request_now()
+
+
+def test_the_trim_keeps_head_and_tail_of_large_results_and_the_ref_of_the_middle() -> None:
+    """OC-11: of printed text and of what was read; undone it is whole again; what can't be parted stands by its ref."""
+    run = Run(load_policy("openclaw"), 40_000)
+    words = "The first line.\n" + "moored vessels drift ü " * 700 + "\nThe last line."
+    span = Span(580, 9_580)
+    run.add(run.log.says(call("a", "grep"), call("b", "read"), call("c")))
+    printed = run.log.shows("a", TextPart(words))
+    read = run.log.shows("b", sealed(ViewPart("read", ObsRef(hex_id(1)), (span,), (("state", "stored"),))))
+    small = run.log.saw("c", hex_id(2))
+    run.add(printed, read, small)
+    for number in range(3, 18):
+        run.turn(number, 1, random.Random(number))
+    cold = Budget(run.budget.window, run.budget.reserve, idle_s=301.0)
+    before = run.window.tokens
+    event, epoch = performed(run.window, run.policy, cold, run.reader)
+    run.record((event, epoch))
+    forms = {seq: run.window.item(seq).form for seq in (printed.seq, read.seq, small.seq)}  # type: ignore[union-attr]
+    assert forms == {printed.seq: "trim", read.seq: "trim", small.seq: "stub"} and run.window.tokens < before
+    said = request_text(run.request_now())
+    end = len(words.encode()) - len(words[-1_500:].encode())
+    start = len(words[:1_500].encode())
+    assert "The first line." in said and "The last line." in said
+    assert f'…[TRIMMED {start}-{end}: read(ref=\\"msg:{run.log.session}:{printed.seq}.0@{start}-{end}\\")]…' in said
+    part = run.window.trimmed((read.seq, 0))
+    assert isinstance(part, ViewPart) and part.form == "read" and part.sha256 and part.tokens
+    assert part.spans == (Span(580, 2_080), Span(8_080, 9_580))
+    assert fold(run.log.events) == run.window
+    run.record(undo(run.window, event.seq, Budget(10**6, 0), run.reader))
+    assert {item.form for item in run.window.items} == {"full"} and words[2_000:4_000] in request_text(
+        run.request_now()
+    )
+
+
+def test_a_reply_is_sound_only_if_each_part_of_it_holds_something() -> None:
+    """GC-4: no parts, a part that is nothing, an empty text; thinking may be without words."""
+    run = Run(load_policy("gemini-cli"), 40_000)
+    sound = [[text("words")], [thinking(""), text("words")], [call("a")]]
+    broken: list[list[dict[str, object]]] = [[], [{}], [text("")], [text(" \n")], [text("words"), text("")]]
+    for blocks in (*sound, *broken):
+        run.add(run.log.says(*blocks, stop="end_turn"))
+        if blocks == [call("a")]:
+            run.add(run.log.saw("a", hex_id(1)))
+    replies = [turn for turn in run.window.exchanges() if turn.turn]
+    assert [is_sound(run.window, turn) for turn in replies] == [True] * 3 + [False] * (len(replies) - 3)
+    run.add(run.log.user("Go on."))
+    said = run.request_now().messages
+    assert all(block.get("type") and block.get("text", "-").strip() for message in said for block in message["content"])
 
 
 def test_what_the_trim_leaves_too_large_is_cleared() -> None:
@@ -311,7 +361,7 @@ def test_what_the_trim_leaves_too_large_is_cleared() -> None:
     run = filled("openclaw", turns=34, **settings)
     cold = Budget(run.budget.window, run.budget.reserve, idle_s=400.0)
     trim, clear = run.policy.plan(run.window, cold)
-    assert isinstance(trim, Fold) and isinstance(clear, Fold) and (trim.form, clear.form) == ("stub", "ledger")
+    assert isinstance(trim, Fold) and isinstance(clear, Fold) and (trim.form, clear.form) == ("trim", "ledger")
     assert load_policy("openclaw", Settings(openclaw_idle_s=0)).mark(cold) == load_policy("openclaw").mark(run.budget)
 
 
