@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from manusfs.records import Part
     from manusfs.store import Index, Observations
     from manusfs.workspace import Folder
+from manusfs.workspace.twins import twin
 
 __all__ = ["Resolved", "Resolver"]
 
@@ -258,7 +259,13 @@ class Resolver:
             raise PathRefused(f"{path!r} is derived and private", hint="read notes, reports or observations")
         if self._folder.root.is_dir(path):
             raise UsageError(f"{path!r} is a folder", hint="list what is in it, and read a file")
-        return self._folder.root.read_edited(path)
+        try:
+            return self._folder.root.read_edited(path)
+        except NotFound:
+            # A copy on another system may have written the same name otherwise.
+            if (same := twin(self._folder.root, path)) is None:
+                raise
+            return self._file(same)
 
     def _recovery(self) -> Recovery:
         from manusfs.memory.recovery import Recovery
