@@ -75,9 +75,13 @@ class Transcript:
             folders.touch(parts)
             folders.sync()
         transcript = cls.open(folder, session, write=True)
-        if not transcript.events:
-            data = {"session": session, "format": FORMAT, "purpose": "child", "parent": parent}
-            transcript.append([Event("session", {**data, "version": __version__, "title": title})])
+        try:
+            if not transcript.events:
+                data = {"session": session, "format": FORMAT, "purpose": "child", "parent": parent}
+                transcript.append([Event("session", {**data, "version": __version__, "title": title})])
+        except BaseException:
+            transcript.close()
+            raise
         return transcript
 
     @classmethod
