@@ -108,7 +108,8 @@ class SessionLine:
         """Return the line of a session. What was added by hand is finished whenever its last line is written."""
         done = info.purpose == "intake" or (info.ended and info.stop in _DONE)
         state = "finished" if done else "stopped" if info.ended else "open"
-        return cls(info.session, info.purpose, info.created, info.ended, info.title, info.turns, state, info.stop)
+        title = secrets.text(info.title)
+        return cls(info.session, info.purpose, info.created, info.ended, title, info.turns, state, info.stop)
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that `ls --json` prints."""
@@ -160,5 +161,5 @@ def _files(folder: Folder, place: str) -> Iterator[tuple[int, NoteLine]]:
 def _title(head: str) -> str:
     for line in head.splitlines():
         if line.strip():
-            return line.lstrip("# ").strip()[:200]
+            return secrets.text(line.lstrip("# ").strip()[:400])[:200]
     return ""
