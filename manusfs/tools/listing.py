@@ -13,6 +13,7 @@ from manusfs.tools.schema import tool
 __all__ = ["list_"]
 
 _MOST = 200
+_FILTERS = ("kind", "host", "session", "after")
 
 
 @tool
@@ -29,8 +30,9 @@ def list_(
 
     Args:
         what: What to list.
-        within: Only lines that contain this, for example a host, a folder such as notes/errors/, or a word of the
-            title.
+        within: Only lines that contain this, for example a folder such as notes/errors/, or a word of the title. Of
+            observations also kind:web (file, tool, user), host:example.org, session:ID; of
+            all also after:2026-01-31.
         offset: How many lines to pass over.
         limit: How many lines to show, 1 to 200.
     """
@@ -39,17 +41,45 @@ def list_(
     entries = env.workspace.ls(what)
     if what in ("observations", "sessions"):
         entries = entries[::-1]
-    lines = [_line(entry) for entry in entries]
-    if within:
-        wanted = escape.field(within, 400).casefold()
-        lines = [line for line in lines if wanted in line.casefold()]
+    filters, wanted = _filters(within or "")
+    if filters:
+        entries = _fitting(env, entries, filters)
+    lines = [line for entry in entries if wanted in (line := _line(entry)).casefold()]
     shown = lines[offset : offset + limit]
     count = f"{offset + 1}-{offset + len(shown)}" if shown else ""
     head = f'<listing of="{what}" total="{len(lines)}" shown="{count}">'
-    body = shown or [f"Nothing{' contains that' if within and entries else ' yet'}."]
+    body = shown or [f"Nothing{' contains that' if within else ' yet'}."]
     if offset + len(shown) < len(lines):
         body.append(f"… {len(lines) - offset - len(shown)} more: list(what={what!r}, offset={offset + len(shown)})")
     return Shown((TextPart("\n".join([head, *body, "</listing>"])),))
+
+
+def _filters(within: str) -> tuple[dict[str, str], str]:
+    """Return what `within` asks of kind, host, session and time, and the text that a line must contain, case folded."""
+    filters, words = {}, []
+    for word in within.split():
+        name, mark, value = word.partition(":")
+        if mark and value and name.lower() in _FILTERS:
+            filters[name.lower()] = value
+        else:
+            words.append(word)
+    return filters, escape.field(" ".join(words), 400).casefold()
+
+
+def _fitting(
+    env: ToolEnv, entries: list[ObservationLine | NoteLine | SessionLine], filters: dict[str, str]
+) -> list[ObservationLine | NoteLine | SessionLine]:
+    fitting = env.workspace.finder.fitting(**filters)
+    after = filters.get("after", "")
+    return [
+        entry
+        for entry in entries
+        if (entry.ref in fitting if isinstance(entry, ObservationLine) else _when(entry) >= after)
+    ]
+
+
+def _when(entry: NoteLine | SessionLine) -> str:
+    return entry.modified if isinstance(entry, NoteLine) else entry.created
 
 
 def _line(entry: ObservationLine | NoteLine | SessionLine) -> str:

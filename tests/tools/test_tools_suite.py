@@ -231,6 +231,10 @@ def test_list_gives_one_line_each_newest_first(env: Env) -> None:
     assert shown[0] == '<listing of="observations" total="2" shown="1-2">'
     assert shown[1].startswith(second) and shown[2].startswith(first)
     assert 'total="1"' in text(env, "list", what="observations", within="ONE.TXT")
+    assert 'total="2"' in text(env, "list", what="observations", within="kind:user")
+    assert 'total="1"' in text(env, "list", what="observations", within="kind:user two")
+    assert 'total="0"' in text(env, "list", what="observations", within="host:example.org")
+    assert 'total="0"' in text(env, "list", what="observations", within="after:2999-01-01")
     assert "1 more: list(" in text(env, "list", what="observations", limit=1)
     use(env, "write", path="notes/errors/x.md", content="# A failure\n")
     assert 'notes/errors/x.md "A failure"' in text(env, "list", what="notes", within="notes/errors/")

@@ -48,7 +48,7 @@ _ROWS = 1.0
 """A hit gains up to this share of its score by holding the query's words in its rows of two, stop words too."""
 
 _SENTENCE_WORDS = 8
-"""A query of so many words may quote what it looks for: rows count, and as many hits again are weighed by them."""
+"""A query of so many words may quote what it looks for: rows count, and half as many hits again are weighed by them."""
 
 _BEGUN = "No stored text holds these words; some hold words that begin so."
 _APART = "No passage holds the words in quotes as they stand there; these hold some of them."
@@ -132,7 +132,7 @@ class _Search:
         """Return the best of `order`: sources first, then of what was written here as much as still counts."""
         kept = Repetitions()
         found: list[Hit] = []
-        most = 2 * limit if self._rows else limit + _SPARE
+        most = limit + max(_SPARE, limit // 2 if self._rows else 0)
         for hit in self._candidates(order, places):
             if not _keep(hit, found, kept, most):
                 break

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from manusfs.store import Index
     from manusfs.workspace import Folder
 
-__all__ = ["KINDS", "Listing", "listing"]
+__all__ = ["KINDS", "Listing", "fitting", "listing"]
 
 KINDS = ("observations", "notes", "sessions", "reports")
 
@@ -58,6 +58,11 @@ def listing(
         return Listing(of, len(rows), max(1, start), tuple(made))
     lines = list(_sessions(folder, after) if of == "sessions" else _files(folder, of))
     return Listing(of, len(lines), max(1, start), tuple(lines[max(0, start - 1) : max(0, start - 1) + count]))
+
+
+def fitting(index: Index, *, kind: str = "", host: str = "", session: str = "", after: str = "") -> frozenset[str]:
+    """Return the refs of the observations that fit, as in `listing`."""
+    return frozenset(f"obs:{row.id}" for row in index.observations() if _fits(row, kind, host, session, after))
 
 
 def _fits(row: ObservationRow, kind: str, host: str, session: str, after: str) -> bool:

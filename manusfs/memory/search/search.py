@@ -12,9 +12,10 @@ from manusfs.memory.search.everything import sources
 from manusfs.memory.search.finder import find
 from manusfs.memory.search.grep import Matches, grep
 from manusfs.memory.search.hits import Hits
-from manusfs.memory.search.listing import Listing, listing
+from manusfs.memory.search.listing import Listing, fitting, listing
 from manusfs.memory.search.query import Query, parse
 from manusfs.memory.search.reindex import Counts, Progress
+from manusfs.memory.search.reorder import Scorer, reordered
 from manusfs.memory.search.texts import Stored, Texts
 from manusfs.records import Meta, PathRef, parse_ref
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from manusfs.workspace import Folder
 
 __all__ = ["Search"]
+
+_SCORED = 5
+"""Hits that a scorer sees for each that is wanted."""
 
 
 class Search:
@@ -37,6 +41,8 @@ class Search:
         self._say = say or (lambda line: None)
         self._fresh = False
         self._unreadable = 0
+        self.scorer: Scorer | None = None
+        """A second opinion on hits, for programs that bring their own embedding; see `reorder`."""
         index.recover_order = lambda: reindex.greatest_order(folder)
 
     def search(self, query: str, within: str | None = None, limit: int = 10, kinds: Sequence[str] = ()) -> Hits:
@@ -60,6 +66,8 @@ class Search:
         if self._index.needs_rebuild:
             self.rebuild()
             hits = self._find(parsed, limit)
+        if self.scorer is not None and hits:
+            hits = reordered(hits, query, self.scorer, limit)
         hits.note = " ".join([*parsed.remarks, *([hits.note] if hits.note else [])])
         if self._unreadable and not hits.note.endswith("`manusfs verify`."):
             lost = f"{self._unreadable} observations are damaged and were left out: run `manusfs verify`."
@@ -98,6 +106,11 @@ class Search:
         self.refresh()
         options = {"kind": kind, "host": host, "session": session, "after": after}
         return listing(self._folder, self._index, of, **options, start=start, count=count)
+
+    def fitting(self, *, kind: str = "", host: str = "", session: str = "", after: str = "") -> frozenset[str]:
+        """Return the refs of the observations of a kind, a host (or below), a session, and not older than `after`."""
+        self.refresh()
+        return fitting(self._index, kind=kind, host=host, session=session, after=after)
 
     def add(self, meta: Meta, order: int, bodies: Mapping[str, bytes] | None = None) -> None:
         """Queue an observation that was just committed; `bodies` are its views' bytes, read from the tree when None."""
@@ -140,4 +153,5 @@ class Search:
         return f"There is no {within!r} in this workspace: give a ref, a path or a folder in it."
 
     def _find(self, query: Query, limit: int) -> Hits:
-        return find(self._index, Texts(self._folder, self._observations), query, max(1, limit))
+        wanted = max(1, limit) if self.scorer is None else _SCORED * max(1, limit)
+        return find(self._index, Texts(self._folder, self._observations), query, wanted)

@@ -38,3 +38,11 @@ def test_notes_sessions_and_reports_are_listed(place: Place) -> None:
     assert place.search.list("notes").total >= 1
     with pytest.raises(UsageError, match="can't list"):
         place.search.list("things")
+
+
+def test_observations_that_fit_are_told_by_ref(place: Place) -> None:
+    web = place.add("one", url="https://www.example.org/a")
+    place.add("two", "pasted")
+    assert place.search.fitting(kind="web") == place.search.fitting(host="example.org") == {f"obs:{web.id}"}
+    assert place.search.fitting(after="2027") == frozenset()
+    assert len(place.search.fitting()) == 2
