@@ -90,7 +90,7 @@ def _short(support: Support, notes: _Notes) -> str:
 
 
 def _evidence(support: Support, notes: _Notes) -> str:
-    lines = [f"### {one_line(support.question.text)}", f"{how_sure(support)}."]
+    lines = [f"### {one_line(support.question.text)}", f"> {how_sure(support)}."]
     by_source: dict[str, list[Quote]] = {}
     for quote in support.quotes:
         by_source.setdefault(quote.source.ref, []).append(quote)

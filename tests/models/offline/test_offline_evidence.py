@@ -173,3 +173,12 @@ def test_keys_in_the_best_quotes_lead_on_and_their_records_count() -> None:
     quotes = joined(found, Evidence(seen_of(pets, homes)), ("pers-0099",)).quotes
     texts = [quote.sentence.text for quote in quotes]
     assert any("Smithburgh" in text for text in texts) and not any("Otherburgh" in text for text in texts)
+
+
+def test_a_report_makes_no_claim_without_a_citation() -> None:
+    """What it says of itself is no claim; all else is quoted."""
+    from manusfs.memory.footnotes import uncited_claims
+
+    asked = support("When did Ben go to the pottery class?", TALK)
+    nothing = support("Who gilded the Eiffel tower?", TALK)
+    assert uncited_claims(answer(seen_of(TALK), [asked, nothing])) == ()
