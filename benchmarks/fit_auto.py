@@ -30,7 +30,7 @@ from manusfs.lab import (
 from manusfs.memory.stubs import StubLimits
 from manusfs.workspace.settings import Settings
 
-GRID = {"hope": (0.15, 0.25, 0.35), "again": (0.1, 0.2, 0.3)}
+GRID = {"hope": (0.15, 0.25, 0.35), "again": (0.1, 0.2)}
 MOST = 1.10
 
 
@@ -59,7 +59,7 @@ def main(files: list[Path]) -> None:
                 file=sys.stderr,
                 flush=True,
             )
-    print("left out                       hope  again   cost  worst  bound  (of the source that was left out)")
+    print("left out                       hope  again   cost  worst  bound  worst  (of the source that was left out)")
     for source in [*dict.fromkeys(sources), ""]:
         inside = [at for at, name in enumerate(sources) if name != source]
         outside = [at for at, name in enumerate(sources) if name == source] or inside
@@ -68,8 +68,9 @@ def main(files: list[Path]) -> None:
         ratio = sum(costs[at] for at in outside) / sum(naive[at] for at in outside)
         worst = max(costs[at] / naive[at] for at in outside)
         over = sum(costs[at] for at in outside) / sum(bound[at] for at in outside)
+        least = max(costs[at] / bound[at] for at in outside)
         figures = "  ".join(f"{value:5.2f}" for value in chosen)
-        print(f"{source or '(none)':<28} {figures}  {ratio:.3f}  {worst:.3f}  {over:.3f}")
+        print(f"{source or '(none)':<28} {figures}  {ratio:.3f}  {worst:.3f}  {over:.3f}  {least:.3f}")
 
 
 def contestant(policy: Auto) -> Contestant:

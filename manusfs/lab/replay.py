@@ -41,6 +41,8 @@ _OLD = 6
 _PAD = "tool "
 _SESSION = "20260101-lab0"
 _FRAME = 10
+_WORDS = 120
+"""Most tokens by which the bound has a later epoch repeat a message of the user: no policy repeats less."""
 _READ_FRAME = 110
 
 
@@ -182,6 +184,8 @@ class _Replay:
                 span = span_to_read(needs, arrived)
                 piece = arrived.text.encode("utf-8")[span.start : span.end].decode("utf-8", "replace")
                 wants.append(Want(at, until, estimate(piece) + _READ_FRAME))
+                if until < 0:
+                    stands.update(dict.fromkeys(Sight.of(piece).keys & shown.wanted, at))
             for text in self._texts(turn):
                 stands.update(dict.fromkeys(Sight.of(text).keys & shown.wanted, at))
         task = sum(map(estimate_part, (section.part for section in window.opening)))
@@ -294,7 +298,7 @@ class _Replay:
 
 
 def _users(turn: Exchange) -> int:
-    return sum(item.tokens for item in turn.items if item.fixed)
+    return sum(min(item.tokens, _WORDS) for item in turn.items if item.fixed)
 
 
 def _setup(system: str, terms: Terms) -> dict[str, Any]:
