@@ -16,12 +16,12 @@ _COLOURS = (
     "#d1495b",
     "#edae49",
     "#00798c",
-    "#30638e",
+    "#111111",
     "#003d5b",
     "#6a4c93",
     "#4f772d",
     "#b5651d",
-    "#222222",
+    "#30638e",
 )
 _STEPS = 4
 _POINTS = 200
@@ -56,7 +56,8 @@ def _chart(name: str, measures: Sequence[Measures]) -> list[str]:
     for at, one in enumerate(measures):
         colour = _COLOURS[at % len(_COLOURS)]
         lines.append(
-            f'<polyline fill="none" stroke="{colour}" stroke-width="1.4" points="{_points(one, most, long)}"/>'
+            f'<polyline fill="none" stroke="{colour}" stroke-width="{2.4 if one.policy == "auto" else 1.4}" '
+            f'points="{_points(one, most, long)}"/>'
         )
         lines.append(f'<text x="{_WIDTH + 10}" y="{12 + 16 * at}" fill="{colour}">{escape(one.policy)}</text>')
     return lines
