@@ -42,7 +42,10 @@ class Standing:
     def apply(self, event: Event) -> None:
         """Take the next event of the transcript."""
         if event.kind == "epoch":
-            self._shown.clear()
+            pairs = event.data.get("pairs", ())
+            for view, shown in self._shown.items():
+                kept = [(span, seq) for span, seq in shown if any(first <= seq <= last for first, last in pairs)]
+                self._shown[view] = kept
             for part in event.data.get("opening", ()):
                 # Kept turns carry what was read or stood whole: it is in the window again, in full.
                 self._see_part(part, event.seq if part.get("form") in ("read", "whole") else None)

@@ -26,6 +26,8 @@ from manusfs.context import (
     estimate_setup,
     frame_sections,
     later_opening,
+    pair_tokens,
+    pair_turns,
 )
 from manusfs.errors import InvalidRequest, LimitReached, ManusfsError
 from manusfs.messages import Profile, validate
@@ -203,19 +205,36 @@ def _compaction(window: Window, moves: Sequence[Move], ledgers: Sequence[Ledger]
 def opened(trial: Window, before: tuple[Event, ...], caps: Caps, terms: Terms) -> Draft:
     """Return the draft of the epoch that follows `trial`, which already holds the events `before`."""
     fresh = terms.fresh
+    kept = pair_turns(trial) if _takes_pairs(trial, fresh) else []
     sections = later_opening(
-        trial, caps, instructions=fresh.instructions, todo=fresh.todo, startup_chars=fresh.startup_chars
+        trial,
+        caps,
+        instructions=fresh.instructions,
+        todo=fresh.todo,
+        startup_chars=fresh.startup_chars,
+        pairs=[exchange.turn for exchange in kept],
     )
-    data = {
+    data: dict[str, Any] = {
         "n": trial.epoch + 1,
         "because": terms.because,
         **trial.setup.to_json(),
         **fresh.changes,
         "opening": [section.to_json() for section in sections],
     }
-    event = Event("epoch", data, trial.seq + 1)
     size = estimate_setup(Setup.of(data)) + _cost(sections, terms.memo)
+    if kept:
+        # The plan stands at the end of the window, as without pairs.
+        plan = [section.to_json() for section in sections if section.label == "todo"]
+        data["opening"] = [section.to_json() for section in sections if section.label != "todo"]
+        data |= {"pairs": [[exchange.first, exchange.last] for exchange in kept], "closing": plan}
+        size += pair_tokens(trial, [(exchange.first, exchange.last) for exchange in kept])
+    event = Event("epoch", data, trial.seq + 1)
     return Draft((*before, event), trial, round(size * trial.meter.calibration.ratio))
+
+
+def _takes_pairs(trial: Window, fresh: Fresh) -> bool:
+    profile = fresh.changes.get("profile", trial.setup.profile)
+    return bool(profile.get("pairs_without_thinking"))
 
 
 def check(draft: Draft, reader: Reader) -> ManusfsError | None:

@@ -7,6 +7,7 @@ from manusfs.context.filling import Filling, filling
 from manusfs.context.items import Exchange, Form, Item, Key, Section, sent
 from manusfs.context.ledger import Ledger
 from manusfs.context.opening import Caps, first_opening, frame_sections, later_opening
+from manusfs.context.pairs import pair_tokens, pair_turns
 from manusfs.context.reader import Reader
 from manusfs.context.tokens import Calibration, estimate, estimate_block, estimate_part
 from manusfs.context.turns import Setup, estimate_setup
@@ -40,5 +41,7 @@ __all__ = [
     "later_opening",
     "ledger_lines",
     "observed_in",
+    "pair_tokens",
+    "pair_turns",
     "sent",
 ]

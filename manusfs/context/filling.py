@@ -123,7 +123,8 @@ def filling(window: Window) -> Filling:
 
 def _stands(window: Window, exchange: Exchange) -> Iterator[tuple[Item | None, Place, int]]:
     """Yield what the window shows of a turn: carried into the epoch, or sent in it."""
-    before = tuple(item for item in exchange.items if item.seq < window.epoch_seq)
+    paired = any(first == exchange.first for first, _ in window.pairs)
+    before = () if paired else tuple(item for item in exchange.items if item.seq < window.epoch_seq)
     names = _tool_names(window, exchange)
     if before:
         frame: Place | None = None
@@ -133,7 +134,7 @@ def _stands(window: Window, exchange: Exchange) -> Iterator[tuple[Item | None, P
         for item, part, place in found:
             yield item, place or frame, estimate_part(part)
     for item in exchange.items:
-        if item.seq > window.epoch_seq:
+        if item.seq > window.epoch_seq or (paired and item.kind not in ("user", "thinking", "recite")):
             yield item, _place(window, item, _part(window, item), names), item.tokens
 
 

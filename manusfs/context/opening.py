@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,15 +68,16 @@ def later_opening(
     instructions: str | None = None,
     todo: str | None = None,
     startup_chars: int = 12_000,
+    pairs: Collection[int] = (),
 ) -> list[Section]:
     """Return the opening of the epoch after `window`: all that the session holds, in its present forms.
 
     `instructions` and `todo` (texts of AGENTS.md and todo.md) replace what the window was last shown of them; of the
-    former at most `startup_chars` are shown.
+    former at most `startup_chars` are shown. Turns whose numbers are in `pairs` stand behind it, as they were.
     """
     caps = caps or Caps()
     head, tail = frame_sections(window, caps, instructions=instructions, todo=todo, startup_chars=startup_chars)
-    return [*head, *_ledger_sections(window), *_turn_sections(window), *tail]
+    return [*head, *_ledger_sections(window), *_turn_sections(window, pairs), *tail]
 
 
 def frame_sections(
@@ -105,9 +106,11 @@ def _ledger_sections(window: Window) -> list[Section]:
     return [Section("ledger", TextPart(text)) for text in texts]
 
 
-def _turn_sections(window: Window) -> list[Section]:
+def _turn_sections(window: Window, pairs: Collection[int]) -> list[Section]:
     sections: list[Section] = []
     for exchange in window.exchanges():
+        if exchange.turn in pairs:
+            continue
         label: Label = "turn" if any(item.form in ("full", "trim") for item in exchange.items) else "stub"
         sections += [Section(label, part) for part in carried(window, exchange)]
     return sections

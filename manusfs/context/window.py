@@ -10,6 +10,7 @@ from manusfs.context.children import Children
 from manusfs.context.items import Exchange, Item, Key, Section, block_range, items_of, sent
 from manusfs.context.ledger import Ledger, Sightings
 from manusfs.context.moved import Moved, form_of, parts_of
+from manusfs.context.pairs import Lines, pair_tokens, turns_again
 from manusfs.context.pictures import Pictures
 from manusfs.context.tokens import Meter, estimate_part
 from manusfs.context.turns import PER_TOOL, Piece, Setup, Turn, estimate_setup
@@ -37,6 +38,8 @@ class Window:
     because: str = ""
     setup: Setup = field(default_factory=Setup)
     opening: tuple[Section, ...] = ()
+    pairs: tuple[Lines, ...] = ()
+    """Kept turns that stand behind the opening as real calls and results."""
     turns: list[Turn] = field(default_factory=list)
     """Since the epoch began; the first holds what joined the opening message."""
     turn: int = 0
@@ -206,13 +209,17 @@ class Window:
         self.epoch, self.epoch_seq, self.because = data["n"], event.seq, data["because"]
         self.setup = Setup.of(data)
         self.opening = tuple(map(Section.of, data["opening"]))
-        self.turns = [Turn(event.seq)]
-        self._ids = set()
-        self.meter = self.meter.opened(estimate_setup(self.setup) + sum(estimate_part(s.part) for s in self.opening))
+        self._ids, closing = set(), tuple(map(Section.of, data.get("closing", ())))
+        self.pairs = tuple((first, last) for first, last in data.get("pairs", ()))
+        self.turns = [Turn(event.seq), *turns_again(self.events, self.pairs, self._ids)]
+        if closing:
+            self.turns[-1].extras.append(Piece(event.seq, parts=tuple(s.part for s in closing), place=1))
+        sections = sum(estimate_part(section.part) for section in (*self.opening, *closing))
+        self.meter = self.meter.opened(estimate_setup(self.setup) + sections + pair_tokens(self, self.pairs))
         self.epoch_tokens = self.meter.tokens
         self.pictures = Pictures().with_parts(section.part for section in self.opening)
         self.asked = False
-        for section in self.opening:
+        for section in (*self.opening, *closing):
             if section.label == "todo" and isinstance(section.part, TextPart):
                 self.todo = section.part.text
         if first:
