@@ -108,8 +108,8 @@ class Seen:
     """All headings of a view, by its ref: the byte where each stands, and its words."""
 
     def made(self, name: str) -> Iterator[Call]:
-        """Yield the calls of the tool `name` since the newest user message."""
-        return (call for call in self.calls if call.name == name)
+        """Yield the calls of the tool `name` since the newest user message; one that a crash broke off was not made."""
+        return (call for call in self.calls if call.name == name and not (call.failed and _INTERRUPTED in call.result))
 
     def searches(self) -> Iterator[tuple[str, str, list[Hit]]]:
         """Yield the query of each search, the ref that it was held to or "", and what it found."""
