@@ -104,9 +104,7 @@ def _named(root: Root) -> tuple[set[str], list[str]]:
     """Return every text that may be an id or its beginning (then with a `*` behind it), and what could not be read."""
     found: set[bytes] = set()
     uncertain: list[str] = []
-    for path in root.walk():
-        if path.startswith(("observations/", f"{_DERIVED}/")):
-            continue
+    for path in _everything(root, "", uncertain):
         try:
             for piece in _pieces(root, path):
                 found.update(_NAMED.findall(piece))
@@ -115,7 +113,6 @@ def _named(root: Root) -> tuple[set[str], list[str]]:
                 uncertain.append(f"{path}: {missing}")
         except ManusfsError as error:
             uncertain.append(f"{path}: {error}")
-    uncertain += _unreadable(root)
     return {text.decode("ascii") for text in found}, uncertain
 
 
@@ -127,18 +124,27 @@ def _missing(transcript: bytes) -> str:
     return f"line {lost[0]} is not whole" if lost else ""
 
 
-def _unreadable(root: Root) -> Iterator[str]:
-    """Yield sessions whose transcript is there but is no plain file of one name: a walk passes over it."""
-    if not root.is_dir("sessions"):
-        return
-    for entry in root.listdir("sessions"):
-        if entry.is_dir:
-            try:
-                root.size(f"sessions/{entry.name}/transcript.jsonl")
-            except NotFound:
-                continue
-            except ManusfsError as error:
-                yield f"sessions/{entry.name}/transcript.jsonl: {error}"
+def _everything(root: Root, rel: str, uncertain: list[str]) -> Iterator[str]:
+    """Yield every file below `rel` that may name observations; what can't be looked into is added to `uncertain`.
+
+    A walk passes over links and second names of files: a folder of sessions that lies elsewhere would seem empty.
+    """
+    fd = root.open_dir(rel)
+    try:
+        names = sorted(os.listdir(fd))  # noqa: PTH208 (by descriptor)
+    finally:
+        os.close(fd)
+    plain = {entry.name: entry for entry in root.listdir(rel)}
+    for name in names:
+        path = f"{rel}/{name}" if rel else name
+        if path in ("observations", _DERIVED):
+            continue
+        if name not in plain:
+            uncertain.append(f"{path} is a link or no plain file: refs may stand in it")
+        elif plain[name].is_dir:
+            yield from _everything(root, path, uncertain)
+        else:
+            yield path
 
 
 def _pieces(root: Root, path: str) -> Iterator[bytes]:

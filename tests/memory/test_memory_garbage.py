@@ -117,6 +117,30 @@ def test_while_a_transcript_is_not_whole_no_observation_is_freed(workspace: Work
     assert "transcript.jsonl" in garbage.find(workspace.folder, workspace.observations).uncertain[0]
 
 
+@pytest.mark.parametrize("place", ["sessions", "notes", "notes/findings", "reports", "lost+found", "mine"])
+def test_what_lies_behind_a_link_may_name_anything(workspace: Workspace, tmp_path: Path, place: str) -> None:
+    """A user may keep sessions or notes on another disk: a walk that follows no link would take them for empty."""
+    id = orphan(workspace, "one")
+    path = closed(workspace).folder.path / place
+    path.parent.mkdir(exist_ok=True)
+    if path.exists():
+        path.rename(tmp_path / "elsewhere")
+    else:
+        (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/n.md").write_text(f"obs:{id}")
+    path.symlink_to(tmp_path / "elsewhere")
+    seen = garbage.find(workspace.folder, workspace.observations)
+    assert seen.observations == () and place in seen.uncertain[0]
+    assert garbage.free(workspace.folder, workspace.observations, seen).observations == ()
+
+
+def test_a_second_name_of_a_file_may_name_anything(workspace: Workspace, tmp_path: Path) -> None:
+    id = orphan(workspace, "one")
+    note = workspace.folder.path / workspace.note(f"see obs:{id}", "a")
+    (tmp_path / "second").hardlink_to(note)
+    assert garbage.find(workspace.folder, workspace.observations).observations == ()
+
+
 def test_an_observation_with_files_of_others_in_it_stays(workspace: Workspace) -> None:
     id = orphan(workspace, "one")
     place = workspace.folder.path / workspace.observations.path(id)
