@@ -19,7 +19,7 @@ __all__ = ["WEIGHTS", "Ranking", "Weights", "ranked"]
 
 _CLOSER = 150
 """Chunks whose surroundings are looked at, beside those around the best `Weights.near`."""
-_BUDGET = 150
+_BUDGET = 25
 """Places read of posting lists for each chunk that is looked at closely."""
 
 
