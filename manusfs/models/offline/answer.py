@@ -9,6 +9,7 @@ from manusfs.models.offline.evidence import Quote, Support
 from manusfs.models.offline.phrases import dated, how_sure, one_line, plain, row
 from manusfs.models.offline.questions import Question
 from manusfs.models.offline.seen import Seen
+from manusfs.models.offline.words import has_unspaced
 
 __all__ = ["WHAT_IT_IS", "answer", "note"]
 
@@ -84,7 +85,8 @@ def _short(support: Support, notes: _Notes) -> str:
         said = "; ".join(f"“{value}” {notes.mark(quote)}" for value, quote in differ)
         return f"{asked} The sources differ: {said}"
     best = support.quotes[0]
-    words = best.core if len(best.sentence.text) > _SHORT_CHARS and best.fits else best.sentence
+    size = len(best.sentence.text) * (3 if has_unspaced(best.sentence.text) else 1)
+    words = best.core if size > _SHORT_CHARS and best.fits else best.sentence
     unsure = " (weakly supported)" if support.level == "low" else ""
     return f"{asked} {_quoted(best, words.text)} {notes.mark(best)}{unsure}"
 
