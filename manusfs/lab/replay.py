@@ -88,7 +88,8 @@ def replay(stage: Stage, contestant: Contestant, terms: Terms, blocks: Blocks) -
 
     A plain history is never cut off, however small the window is: it is what the others are measured against.
     """
-    with Transcript.create(stage.workspace.folder, title=contestant.name) as transcript:
+    # As if it were the child of one session: a random name would stand in every ref, and no two replays be the same.
+    with Transcript.create(stage.workspace.folder, parent=_SESSION, title=contestant.name) as transcript:
         run = _Replay(stage, contestant, terms, blocks, transcript.session)
         for at, step in enumerate(stage.recording.steps):
             run.step(at, step)
