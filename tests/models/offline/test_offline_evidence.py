@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from manusfs.models.offline.answer import answer
 from manusfs.models.offline.differences import differing
 from manusfs.models.offline.evidence import Evidence, Support
 from manusfs.models.offline.keys import joined, keys_in
+from manusfs.models.offline.passages import passages
 from manusfs.models.offline.phrases import dated, how_sure, plain, row
 from manusfs.models.offline.questions import split_task
 from manusfs.models.offline.seen import Seen, Source, Text
@@ -182,3 +185,27 @@ def test_a_report_makes_no_claim_without_a_citation() -> None:
     asked = support("When did Ben go to the pottery class?", TALK)
     nothing = support("Who gilded the Eiffel tower?", TALK)
     assert uncited_claims(answer(seen_of(TALK), [asked, nothing])) == ()
+
+
+LINES = st.lists(
+    st.sampled_from(
+        ["# H", "One. Two!", "It is. Über é。他说:是。", "| a | b |", "|---|---|", "x,y,z", "- item", "", "A: b?"]
+    ),
+    max_size=14,
+).map("\n".join)
+
+
+@given(LINES, st.integers(0, 60), st.integers(1, 80), st.integers(0, 40))
+def test_every_quote_stands_at_its_bytes_however_it_was_read(text: str, start: int, size: int, lap: int) -> None:
+    """A quote that does not verify is never made: pieces of a text that overlap, touch or cut a sentence."""
+    data = text.encode("utf-8")
+    seen = Seen()
+    for low in (start, max(0, start + size - lap)):
+        piece = data[low : low + size].decode("utf-8", "ignore")
+        at = data.find(piece.encode("utf-8"), low) if piece else -1
+        if at >= 0:
+            seen.texts.append(Text("obs:000000000001", at, piece))
+    for passage in passages(seen):
+        for sentence in (passage.quote, passage.core):
+            assert data[sentence.start : sentence.end].decode("utf-8") == sentence.text
+        assert passage.quote.start <= passage.core.start and passage.core.end <= passage.quote.end
