@@ -41,12 +41,12 @@ class Said:
 
     @property
     def names(self) -> dict[str, list[str]]:
-        """For each id that had to be replaced: the ids that stand for it, in order."""
+        """For each id that had to be replaced: the ids that stand for it, in order, the first may be itself."""
         found: dict[str, list[str]] = {}
         for sent, received in self.blocks:
-            if sent.get("type") == "tool_use" and sent["id"] != received.get("id"):
+            if sent.get("type") == "tool_use":
                 found.setdefault(id_text(received.get("id")), []).append(sent["id"])
-        return found
+        return {id: names for id, names in found.items() if names != [id]}
 
 
 @dataclass(frozen=True, slots=True)

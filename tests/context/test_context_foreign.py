@@ -138,6 +138,21 @@ def test_an_id_that_was_used_before_is_given_another_name() -> None:
     assert [content[0]["text"] for content in results(request).values()] == ["one", "two", "three"]
 
 
+def test_two_calls_of_one_id_in_one_turn_each_get_their_result() -> None:
+    """I3: the second is sent under another name, and the results are told apart by their order."""
+    log = Log()
+    log.begin()
+    log.says(call("same", "read"), call("same", "read"))
+    log.shows("same", TextPart("first"))
+    log.shows("same", TextPart("second"))
+    window = fold(log.events)
+    assert not window.open_calls
+    request = assemble(window, FixedReader(), Profile("test"))
+    validate(request)
+    results = [block["content"][0]["text"] for block in request.messages[-1]["content"]]
+    assert results == ["first", "second"]
+
+
 def test_a_call_left_open_before_a_later_turn_is_told_as_interrupted() -> None:
     """s01: never "no output", which would say that it ran."""
     log = started()
