@@ -16,7 +16,7 @@ MASK = "***"
 """What stands in the place of a secret."""
 
 _NAMES = re.compile(
-    r"(?:[\w.-]*[_.-])?(?:api-?_?key|access-?_?key(?:-?_?id)?|(?:access|auth|id|refresh|security|session|csrf|xsrf)?"
+    r"(?:[\w.-]*[_.-])?(?:api[-_.]?key|access-?_?key(?:-?_?id)?|(?:access|auth|id|refresh|security|session|csrf|xsrf)?"
     r"-?_?token|client-?_?secret|secret(?:-?_?key)?|pass(?:word|wd|phrase)|pwd|authorization|signature|credentials?|jwt|"
     r"apikey|(?:aws)?accesskeyid|subscription-?_?key|private-?_?key)",
     re.IGNORECASE,
@@ -39,11 +39,14 @@ _HEADER = re.compile(
     r"(?P<mark>\\?[\"']?\s*[:=]\s*\\?[\"']?)(?P<value>[^\r\n\"'\\]+)",
     re.IGNORECASE,
 )
+_MEMBER = re.compile(r"""(?P<head>\\?["'](?P<name>[\w.-]{3,40})\\?["']\s*:\s*\\?["'])(?P<value>[^"'\\\s]{4,})""")
+"""A member of JSON or of a printed dict."""
+_PATH_PARAMETER = re.compile(r";(?P<name>[\w.-]{2,40})=(?P<value>[^;/]+)")
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,12}://[^\s\"'<>\\^`{|}]+", re.IGNORECASE)
 _PARAMETER = re.compile(r"(?P<name>[\w.%-]{2,60})=(?P<value>[^&;\s\"'<>\\#()\[\]{}]+)")
 _USERINFO = re.compile(r"(?<=://)[^/?#\s]*@")
 _LOOKS = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w.~+/=%-]{16,}\Z")
-_HINTS = ("://", "=", "ey", "sk-", "earer", "asic ", "igest ", "ooki", "uthoriz", "_", "AKIA", "ASIA", "AIza", "-")
+_HINTS = ("=", "ey", "sk-", "earer", "asic ", "igest ", "ooki", "uthoriz", "_", "AKIA", "ASIA", "AIza", "-", ":")
 
 
 def is_masked(text: str) -> bool:
@@ -57,7 +60,7 @@ def url(text: str) -> str:
     head, mark, rest = text.partition("?")
     head, hash, fragment = head.partition("#")
     head = _USERINFO.sub(f"{MASK}@", head) if "@" in head else head
-    head = _KEYS.sub(MASK, head)
+    head = _KEYS.sub(MASK, _PATH_PARAMETER.sub(_in_path, head))
     if hash:
         return f"{head}#{_parameters(f'{fragment}{mark}{rest}')}"
     query, hash, fragment = rest.partition("#")
@@ -72,7 +75,7 @@ def text(text: str, known: Iterable[str] = ()) -> str:
         return text
     text = _HEADER.sub(_header, text)
     text = _URL.sub(lambda match: url(match[0]), text)
-    text = _PARAMETER.sub(_loose, text)
+    text = _MEMBER.sub(_member, _PARAMETER.sub(_loose, text))
     return _KEYS.sub(MASK, _BEARER.sub(rf"\1\g<2>{MASK}", text))
 
 
@@ -86,6 +89,16 @@ def _header(match: re.Match[str]) -> str:
     return f"{match['name']}{match['mark']}{kind[0] if kind else ''}{MASK}"
 
 
+def _member(match: re.Match[str]) -> str:
+    secret = _NAMES.fullmatch(match["name"]) and match["value"] != MASK
+    return f"{match['head']}{MASK}" if secret else match[0]
+
+
+def _in_path(match: re.Match[str]) -> str:
+    secret = _NAMES.fullmatch(match["name"]) or "session" in match["name"].lower()
+    return f";{match['name']}={MASK}" if secret else match[0]
+
+
 def _parameters(query: str) -> str:
     """Return a query or fragment with the secret values masked; the marks between them stay as they are."""
     return "&".join(_parameter(piece) for piece in query.split("&")) if query else query
@@ -93,6 +106,9 @@ def _parameters(query: str) -> str:
 
 def _parameter(piece: str) -> str:
     name, mark, value = piece.partition("=")
+    if "%" in name and (plain := _plain(piece)) != piece and text(f"?{plain}") != f"?{plain}":
+        # The mark itself, or that between two parameters, is encoded; a name alone is judged below.
+        return f"{name}={MASK}" if mark and "=" not in _plain(name) and "&" not in _plain(name) else MASK
     if not mark:
         return _KEYS.sub(MASK, name)
     # An escaped URL has `&amp;` between its parameters.
@@ -109,7 +125,8 @@ def _loose(match: re.Match[str]) -> str:
 
 
 def _is_secret(name: str, value: str) -> bool:
-    if _NAMES.fullmatch(name):
+    # `user[password]` is a password.
+    if _NAMES.fullmatch(name) or _NAMES.fullmatch(name.rpartition("[")[2].rstrip("]")):
         return True
     plain = _plain(value)
     if _MAYBE.fullmatch(name) and _LOOKS.match(plain):
