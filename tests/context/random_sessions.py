@@ -1,4 +1,4 @@
-"""Random sessions: parallel calls, errors, images, thinking, empty and very large results, odd text, bills."""
+"""Random sessions: parallel calls, errors, images, thinking, empty and very large results, odd text and ids, bills."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from manusfs.records import Event, ImagePart, ObsRef, Span, TextPart, ViewPart, part_to_json
 
+TWICE = "I do it again."
+"""In a turn that says so each call has the id of a call before."""
 WORDS = st.sampled_from(
     [
         "tides follow the moon",
@@ -17,6 +19,8 @@ WORDS = st.sampled_from(
         "a\x00b \u202e c",
         "w" * 3_000,
         "line\n" * 40,
+        "half a sign \ud83d",
+        TWICE,
     ]
 )
 RESULTS = st.sampled_from(
@@ -67,7 +71,7 @@ def _turn(log: Log, results: list[str], words: str, thinks: bool, bill: str) -> 
     base = len(log.events)
     blocks = [thinking(f"thought {base}")] if thinks else []
     blocks += [text(words)] if words else []
-    ids = [f"t{base}_{n}" for n in range(len(results))]
+    ids = ["again" if words == TWICE else f"t{base}_{n}" for n in range(len(results))]
     blocks += [
         call(
             id,
