@@ -47,6 +47,9 @@ same question was asked for the fourth time. Sources have 1."""
 _ROWS = 1.0
 """A hit gains up to this share of its score by holding the query's words in its rows of two, stop words too."""
 
+_BY_CHANCE = 0.15
+"""The share of rows that any text on the matter holds: it gains nothing."""
+
 _SENTENCE_WORDS = 8
 """A query of so many words may quote what it looks for: rows count, and half as many hits again are weighed by them."""
 
@@ -206,7 +209,8 @@ class _Search:
         if self._weights and body.path.startswith(_TASKS):
             score *= OWN_WEIGHTS["report"]
         if self._rows:
-            score *= 1 + _ROWS * len(self._rows.intersection(pairwise(words_of(snippet)))) / len(self._rows)
+            rows = len(self._rows.intersection(pairwise(words_of(snippet)))) / len(self._rows)
+            score *= 1 + _ROWS * max(0.0, rows - _BY_CHANCE)
         return Hit(ref, body.path, body.url, body.title, score, snippet, *lines, kind=body.kind)
 
     def _covered(self, segment: Segment, span: Span) -> bool:

@@ -19,7 +19,7 @@ __all__ = ["WEIGHTS", "Ranking", "Weights", "ranked"]
 
 _CLOSER = 150
 """Chunks whose surroundings are looked at, beside those around the best `Weights.near`."""
-_BUDGET = 25
+_BUDGET = 100
 """Places read of posting lists for each chunk that is looked at closely."""
 
 
@@ -143,7 +143,8 @@ def _in_context(pool: set[int], held: list[Held], weights: Weights) -> dict[int,
     k, ordered = weights.saturation, sorted(pool)
     for one in held:
         counts: dict[int, float] = {}
-        for by, share, shifted in around:
+        # Of a list that is known in part, neighbours would only count where it is known.
+        for by, share, shifted in around if one.whole else around[:1]:
             for number in shifted & one.chunks:
                 counts[number + by] = counts.get(number + by, 0.0) + share
         for share, spans in ((weights.head, one.sections), (weights.title, one.titles)):
