@@ -223,7 +223,7 @@ def _values(arguments: str) -> str:
     """Return the values of a call's arguments, without the names and signs round them."""
     try:
         return " ".join(_leaves(json.loads(arguments)))
-    except ValueError:
+    except (ValueError, RecursionError):
         return arguments
 
 

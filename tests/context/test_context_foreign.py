@@ -8,6 +8,7 @@ import pytest
 from context.conversations import PNG, FixedReader, Log, call, flat, request_text, text, thinking
 
 from manusfs.context import Assembler, Window, assemble, fold, later_opening
+from manusfs.context.ledger import Sightings
 from manusfs.messages import Block, Profile, Request, validate
 from manusfs.records import TextPart
 
@@ -194,3 +195,11 @@ def test_what_is_left_out_never_changes_what_was_sent() -> None:
 
 def _said(words: str) -> TextPart:
     return TextPart(words)
+
+
+@pytest.mark.parametrize("depth", [900, 100_000])
+def test_arguments_nested_without_end_do_not_break_a_ledger(depth: int) -> None:
+    """I9: a transcript may come from anywhere."""
+    seen = Sightings()
+    seen.see({"id": "a" * 12, "kind": "tool", "source": f"search {'[' * depth}{']' * depth}"})
+    assert seen.line("a" * 12).startswith(f"{'a' * 12} search ")
