@@ -68,12 +68,10 @@ def one_byte_off(data: bytes) -> Iterator[bytes]:
     line = data[:-1]
     if not SEAL_BYTES < len(line) <= _MOST:
         return
-    if unseal(line) is not None:
-        yield line + b"\n"
-        return
     head, end = line[:-SEAL_BYTES], line[-SEAL_BYTES:]
     right = seal(head[1:-1])[-SEAL_BYTES:]
-    if sum(one != other for one, other in zip(right, end, strict=True)) == 1 and unseal(head + right) is not None:
+    # Where the seal alone differs it is written as it always is: readers take capitals in it as well.
+    if sum(one != other for one, other in zip(right, end, strict=True)) <= 1 and unseal(head + right) is not None:
         yield head + right + b"\n"
         return
     try:
