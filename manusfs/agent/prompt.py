@@ -27,7 +27,7 @@ NOT READ: 580-48210. read(ref="obs:ID", offset=580) or search(query, within="obs
 or an outline as if you had read the rest. Numbers in an outline are offsets to read from.
 * A ref never goes stale. Nothing is ever deleted, so leave behind what you do not need now, and bring it back with \
 `read` when you do. <folded …/> and <ledger> stand for what you saw earlier: read the ref to see it again. A line \
-`:7 …` of a <ledger> is line 7 of the session that its `from` names: read msg:SESSION:7.
+`:7 …` of a <ledger> is line 7 of this session: read(ref=":7").
 * Read what you need and no more: search first, then read round the hits by offset. Mentioning a source needs no \
 reading of it; a claim about its content does.
 * Several calls in one turn run side by side: fetch or read several things at once where you can.

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["read"]
 
+_LEDGER_LINE = re.compile(r":\d+(?:[.@-]|\Z)")
+"""As a ledger names lines of its own session."""
 _LINES = re.compile(r"(\d{1,9})(?:\s*[-:,–]\s*(\d{1,9}))?\Z")
 _CHARS_PER_TOKEN = 2.5
 _LEAST_CHARS = 500
@@ -85,6 +87,8 @@ def read(
 
 
 def _found(env: ToolEnv, ref: str) -> Ref:
+    if _LEDGER_LINE.match(ref.strip()):
+        ref = f"msg:{env.session}{ref.strip()}"
     try:
         return env.workspace.resolver.parse(ref)
     except NotFound as error:

@@ -12,7 +12,8 @@ import pytest
 
 from manusfs.errors import ManusfsError, ToolError
 from manusfs.memory import Doors, Workspace
-from manusfs.records import Extracted, Fetched, ImagePart, ObsRef, Ref, Shown, Source, Span, TextPart, ViewPart
+from manusfs.records import Event, Extracted, Fetched, ImagePart, ObsRef, Ref, Shown, Source, Span, TextPart, ViewPart
+from manusfs.session import Transcript
 from manusfs.skills import Skills
 from manusfs.tools import TOOLS, Delegation, ToolBox
 from manusfs.workspace.settings import Settings
@@ -383,3 +384,13 @@ def test_no_tag_of_ours_comes_out_of_stored_text(env: Env, name: str) -> None:
     for tag in ("</read>", "</hits>", "</matches>", "</listing>"):
         assert shown.count(tag) <= 1
     assert isinstance(use(env, name, **arguments[name]).parts[0], ViewPart | TextPart)
+
+
+def test_a_line_of_a_ledger_is_read_by_its_number(env: Env) -> None:
+    """MECHANISMS 2.4: a pointer as it stands in the window is one that `read` takes."""
+    with Transcript.create(env.workspace.folder) as transcript:
+        env.session = transcript.session
+        said = Event("message", {"role": "user", "content": [{"type": "text", "text": "The tide turns at noon."}]})
+        (event,) = transcript.append([said])
+        shown = text(env, "read", ref=f":{event.seq}")
+    assert f"msg:{env.session}:{event.seq}" in shown and "The tide turns at noon." in shown
