@@ -132,6 +132,7 @@ def test_the_lines_of_a_sub_agent_say_whose_they_are(capsys: pytest.CaptureFixtu
     ]
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_the_tree_of_a_real_process_and_a_resume_ends_it(call: Call, tmp_path: Path) -> None:
     """Issue 5: each child writes its end, the exit code says resumable, and nothing is begun twice."""
     assert call("init", "ws").code == 0

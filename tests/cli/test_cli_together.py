@@ -46,6 +46,7 @@ def start(code: str, *arguments: object) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_eight_processes_that_add_to_one_workspace_lose_nothing(tmp_path: Path) -> None:
     """Promise 5: own texts, the same texts at the same moment, notes; each order is given once."""
     Workspace.create(tmp_path / "w").close()

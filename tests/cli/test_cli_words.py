@@ -177,6 +177,7 @@ def test_commands_are_named_by_the_path_that_leads_to_the_program(
         named.work_in("")
 
 
+@pytest.mark.slow
 def test_the_demo_ends_with_its_result_and_is_quiet_when_asked(call: Call) -> None:
     done = call("demo", "there", "--json")
     assert done.records[-1]["stop"] == "end_turn" and done.records[-2]["event"] == "cost"

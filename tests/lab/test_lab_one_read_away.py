@@ -109,6 +109,7 @@ def check(item: Item, reads: Reads, stage: Stage) -> None:
     assert shown in reads.through_messages(item.seq)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", policy_names())
 @pytest.mark.parametrize("seed", [1, 2])
 def test_all_that_left_the_window_is_one_read_of_a_ref_in_it_away(name: str, seed: int) -> None:

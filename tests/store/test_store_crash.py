@@ -108,6 +108,7 @@ def _losses(path: Path, ops: list[Op], step: int = 1, *, all_of_them: bool = Fal
     return found, states
 
 
+@pytest.mark.slow
 def test_acknowledged_work_survives_a_power_cut_after_every_operation(tmp_path: Path) -> None:
     """I1, promise 2: unsynced data and names are lost, kept or half kept in any combination; at least 500 states."""
     found, states = _losses(tmp_path, _recorded(tmp_path / "w").ops, all_of_them=True)
