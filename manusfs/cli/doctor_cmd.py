@@ -141,7 +141,10 @@ def _disk(app: App, folder: Path | None) -> Iterator[_Finding]:
     )
     if folder is None:
         return
+    from manusfs.workspace.folder import Folder
+
     try:
+        Folder.open(folder).close()  # which refuses a format that is not known here
         state = app.state(folder, app.table(folder))
     except ManusfsError as error:
         yield _Finding("workspace", False, str(error), error.hint)

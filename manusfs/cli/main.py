@@ -148,6 +148,9 @@ def _run(arguments: list[str] | None) -> int:
         return error.exit_code
     except click.exceptions.Exit as stop:
         return stop.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help(), err=True)
+        return error.exit_code
     except click.ClickException as error:
         complain(usage_message(error), usage_hint(error))
         return error.exit_code

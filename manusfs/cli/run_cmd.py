@@ -286,10 +286,24 @@ def _workspace(app: App, given: Given) -> Iterator[Workspace]:
 def _make(app: App) -> Path:
     from manusfs.workspace.folder import Folder
 
-    name = f"manusfs-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-    folder = Folder.create(Path.cwd() / name)
+    folder = Folder.create(_free(Path.cwd() / f"manusfs-{datetime.now(UTC):%Y%m%d-%H%M%S}"))
     app.trust.pin(folder.path, app.table(folder.path), own=True)
     return folder.path
+
+
+def _free(wanted: Path) -> Path:
+    """Return a folder that was made just now and so is nobody else's: `wanted`, else that with -2, -3, …"""
+    made, number = wanted, 1
+    while True:
+        try:
+            made.mkdir()
+        except FileExistsError:
+            number += 1
+            made = wanted.with_name(f"{wanted.name}-{number}")
+            continue
+        except OSError:
+            pass  # whoever fills it says why it can't be
+        return made
 
 
 def _resumed(app: App) -> Path:
