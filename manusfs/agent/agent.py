@@ -128,7 +128,7 @@ class Agent:
             Transcript.open(self.workspace.folder, session or self._latest(), write=True) as transcript,
             self._running(transcript) as run,
         ):
-            _check_not_a_child(transcript)
+            check_not_a_child(transcript)
             self._tell_start(run, resumed=True)
             for line in transcript.repairs:
                 run.tell("warning", line)
@@ -324,7 +324,12 @@ def _title(task: str) -> str:
     return line if len(line) <= 120 else f"{line[:119]}…"
 
 
-def _check_not_a_child(transcript: Transcript) -> None:
+def check_not_a_child(transcript: Transcript) -> None:
+    """Return if the session may be resumed by itself.
+
+    Raises:
+        UsageError: it is a sub-agent's, which goes on with its parent.
+    """
     first = next(iter(transcript.events), None)
     parent = first.data.get("parent") if first is not None and first.kind == "session" else None
     if parent:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from manusfs.cli.app import App
+from manusfs.cli.named import typed
 from manusfs.cli.out import data, emit, say, talk
 from manusfs.cli.types import Count, RefText
-from manusfs.errors import UsageError
+from manusfs.errors import NotFound, UsageError
 from manusfs.memory.reading import Reading
 
 if TYPE_CHECKING:
@@ -89,7 +91,10 @@ def read(
         if raw and not as_json:
             _copy(workspace, ref, offset, limit)
             return
-        made = workspace.read(ref, offset, limit, lines=lines, page=page, raw=raw)
+        try:
+            made = workspace.read(ref, offset, limit, lines=lines, page=page, raw=raw)
+        except NotFound as error:
+            raise _named(workspace, ref, error) from error
     if as_json:
         emit(made.to_json(), exact=_EXACT if made.ref.startswith("obs:") else ())
         return
@@ -98,9 +103,25 @@ def read(
     else:
         say(_beyond(made, lines))
     if made.next_offset is not None:
-        talk(context, f"bytes {made.start}-{made.end} of {made.total}; more: --offset {made.next_offset}")
+        part = lines or page or "@" in ref  # `--offset` counts in the whole
+        more = f"manusfs read {shlex.quote(made.ref)} " if part else ""
+        told = f"bytes {made.start}-{made.end} of {made.total}; more: {more}--offset {made.next_offset}"
+        talk(context, typed(told))
     if made.state != "stored":
         talk(context, f"state: {made.state}")
+
+
+def _named(workspace: Workspace, given: str, error: NotFound) -> NotFound:
+    """Return what to say where `given` leads nowhere: the observations of just that name, else how to look for it."""
+    if error.hint or given.startswith(("obs:", "msg:")):
+        return error
+    known = [entry.to_json() for entry in workspace.ls("observations")]
+    refs = [at["ref"] for at in known if given in (at["title"], at["name"], at["name"].rpartition("/")[2])]
+    if not refs:
+        words = shlex.quote(given.rpartition("/")[2] or given)
+        return NotFound(str(error), hint=f"`manusfs ls` lists what is there; `manusfs search {words}` looks inside")
+    some = " and ".join(refs[-3:])
+    return NotFound(f"{given!r} is no path here; it is {some}", hint=f"manusfs read {refs[-1]}")
 
 
 def _copy(workspace: Workspace, ref: str, start: int, limit: int | None) -> None:

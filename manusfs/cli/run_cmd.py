@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from manusfs.cli.app import App, Keys
+from manusfs.cli.heard import Heard
 from manusfs.cli.named import typed
-from manusfs.cli.out import data, emit, say, talk
+from manusfs.cli.out import data, say, talk
 from manusfs.cli.remember import recalled, remembered
 from manusfs.cli.types import Amount, Count, PolicyName, SessionName, SourceText
 from manusfs.compact.policy import policy_names
@@ -151,14 +152,14 @@ def perform(
     from manusfs.agent import Interrupt
     from manusfs.cli.live import Live
 
-    stop = Interrupt()
+    stop, heard = Interrupt(), Heard()
     quiet = bool((context.find_root().obj or {}).get("quiet"))
     with _stopped_by(stop.press), Live(quiet=quiet or given.as_json) as live:
-        result = work(agent_for(App(context), workspace, _emit if given.as_json else live, stop, given))
+        result = work(agent_for(App(context), workspace, heard if given.as_json else live, stop, given))
     if given.as_json:
         if before_result is not None:
-            emit(before_result())
-        emit(result.to_json())
+            heard.emit(before_result())
+        heard.emit(result.to_json())
     else:
         _print(context, result)
     return result.exit_code
@@ -260,10 +261,6 @@ def _print(context: click.Context, result: Result) -> None:
         say(typed(result.message))
 
 
-def _emit(event: AgentEvent) -> None:
-    emit({"event": event.kind, "text": event.text, **event.data})
-
-
 @contextmanager
 def _workspace(app: App, given: Given) -> Iterator[Workspace]:
     """Yield the workspace here or above; where there is none, one in a dated folder, and say where."""
@@ -296,7 +293,7 @@ def _free(wanted: Path) -> Path:
     made, number = wanted, 1
     while True:
         try:
-            made.mkdir()
+            made.mkdir(mode=0o700)
         except FileExistsError:
             number += 1
             made = wanted.with_name(f"{wanted.name}-{number}")
@@ -324,7 +321,9 @@ def _session(app: App, folder: Path, given: str | None) -> tuple[str, tuple[Even
 
     Raises:
         NotFound: there is none, or none of that name.
+        UsageError: it is a sub-agent's.
     """
+    from manusfs.agent.agent import check_not_a_child
     from manusfs.session import Transcript, complete_name, sessions
     from manusfs.workspace.folder import Folder
 
@@ -340,6 +339,7 @@ def _session(app: App, folder: Path, given: str | None) -> tuple[str, tuple[Even
                 raise NotFound(str(error), hint=hint) from error
             raise
         with Transcript.open(opened, name) as transcript:
+            check_not_a_child(transcript)  # before anything is said about models and keys
             return name, transcript.events
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,6 +37,7 @@ def test_two_runs_that_begin_in_one_second_make_two_folders(
     for name in ("manusfs-20261130-220014", "manusfs-20261130-220014-2", "manusfs-20261130-220014-3"):
         done = call("run", "Who built the tower?", "--source", "page.txt")
         assert done.code == 0 and f"made {tmp_path / name}\n" in done.err
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o700
 
 
 def test_doctor_tells_a_format_that_is_too_new(call: Call, tmp_path: Path) -> None:
@@ -42,3 +47,29 @@ def test_doctor_tells_a_format_that_is_too_new(call: Call, tmp_path: Path) -> No
     assert call("-w", "ws", "ls").code == 78
     done = call("-w", "ws", "doctor", "--offline")
     assert done.code == 1 and re.search("FAIL workspace .*99", done.out)
+
+
+def test_a_run_goes_on_when_nobody_reads_its_events_any_more(filled: Call, tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "manusfs", "run", "Who designed the Aldon Bridge?", "--json"]
+    done = subprocess.run(command, cwd=tmp_path / "ws", stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert done.returncode == 0 and done.stderr.count("stdout is closed; the run goes on") == 1
+    assert filled("ls", "sessions", "--json").records[-1]["state"] == "finished"
+
+
+def test_a_name_that_is_no_path_is_told_with_its_ref(filled: Call) -> None:
+    ref = filled("ls", "--json").records[0]["ref"]
+    done = filled("read", "bridge.md")
+    assert done.code == 1 and f"it is {ref}" in done.err and f"manusfs read {ref}" in done.err
+    other = filled("read", "tower.md")
+    assert other.code == 1 and "manusfs search tower.md" in other.err and "doctor" not in other.err
+
+
+def test_the_command_for_more_of_a_span_works_as_it_is_printed(filled: Call) -> None:
+    ref = filled("ls", "--json").records[0]["ref"]
+    for arguments in ((f"{ref}@0-40",), (ref, "--lines", "1-1")):
+        more = filled("read", *arguments).err.partition("more: ")[2]
+        words = shlex.split(more)
+        assert words[:2] == ["manusfs", "read"] and filled(*words[1:]).code == 0

@@ -85,6 +85,8 @@ def test_a_sub_agent_is_not_offered_for_a_resume(call: Call, session: str) -> No
     """Its parent goes on with it; the digits of a session name that session and not those below it."""
     done = call("resume", f"{session}.1", "go on", "--model", "offline")
     assert done.code == 2 and f"is a sub-agent of {session}" in done.err and f"manusfs resume {session}" in done.err
+    wrong = call("resume", f"{session}.1", "go on", "--base-url", "http://127.0.0.1:9")
+    assert wrong.err == done.err  # the true reason, before anything about models and keys
     assert call("show", session[-4:], "--json").records[0]["text"].startswith(session)
     assert call("show", session[:11], "--json").records[0]["text"].startswith(session)
 
