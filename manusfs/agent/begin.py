@@ -45,6 +45,8 @@ def begin(run: Running, task: str, brought: Given) -> None:
     run.recital.stood(run.window.tokens)
     for one in taken:
         details = {"ref": f"obs:{one.meta.id}", "bytes": one.meta.raw_size, "status": one.status}
+        if not one.meta.views:
+            details["no_text"] = one.meta.no_text
         run.tell("result", one.meta.title, call="", tool="", is_error=one.is_error, **details)
 
 

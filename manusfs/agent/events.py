@@ -14,7 +14,7 @@ AgentEventKind = Literal[
     "thinking",  # text: new characters of the model's thinking
     "restart",  # text: why the reply that came so far is dropped and asked for again
     "call",  # text: the tool's name; data: call, arguments
-    "result",  # text: one line; data: call, tool, ref, bytes, status, tokens, saved_tokens, is_error
+    "result",  # text: one line; data: call, tool, ref, bytes, status, tokens, saved_tokens, is_error, no_text (why)
     "usage",  # data: turn, window_tokens, window, saved_tokens, input_tokens, …, cost_usd, total_usd
     "compaction",  # text: one line; data: policy, before_tokens, after_tokens, moves
     "warning",  # text: what comes near, what was repaired, what was left out

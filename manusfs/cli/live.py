@@ -99,8 +99,9 @@ class Live:
         data = event.data
         size = f" · {human_bytes(data['bytes'])}" if data.get("bytes") else ""
         saved = f" · {data['saved_tokens']:,} tokens kept out" if data.get("saved_tokens") else ""
+        why = f" · no text: {line(str(data['no_text']), _RESULT_CUT)}" if data.get("no_text") else ""
         mark = "✗" if data.get("is_error") else "←"
-        self._line(f"{mark} {data.get('tool') or 'stored'}: {_plain(event.text)}{size}{saved}")
+        self._line(f"{mark} {data.get('tool') or 'stored'}: {_plain(event.text)}{size}{saved}{why}")
 
     def _on_usage(self, event: AgentEvent) -> None:
         data = event.data

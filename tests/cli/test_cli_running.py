@@ -51,6 +51,17 @@ def test_no_support_is_said_and_has_its_exit_code(filled: Call) -> None:
     assert "No support found" in done.records[-1]["answer"]
 
 
+def test_a_source_without_text_is_told_while_it_is_stored_and_in_the_report(filled: Call) -> None:
+    """I9: why nothing of a given file can be quoted is said before the work and after it."""
+    Path("../blob.bin").write_bytes(bytes(range(256)) * 12)
+    Path("../empty.md").write_bytes(b"")
+    done = filled("run", "Summarise it", "--source", "../blob.bin", "--source", "../empty.md", "--model", "offline")
+    assert "stored: blob.bin · 3.1 kB · no text: binary data is not read" in done.err
+    assert "stored: empty.md · no text: it is empty" in done.err
+    unread = done.out.partition("## Could not be read")[2]
+    assert "blob.bin — no text: binary data" in unread and "empty.md — empty" in unread
+
+
 def test_a_tampered_quote_is_found(filled: Call) -> None:
     report = filled("run", QUESTION, "--source", "../bridge.md", "--model", "offline", "--json").records[-1]["report"]
     text = Path(report).read_text("utf-8")

@@ -131,7 +131,10 @@ def _absent(support: Support, seen: Seen) -> str:
 
 def _unread(seen: Seen) -> str:
     failed = [call for call in seen.made("web_fetch") if call.failed]
-    reasons = ((call.arguments.get("url", ""), one_line(call.result.partition("<observation")[0])) for call in failed)
+    reasons = [(call.arguments.get("url", ""), one_line(call.result.partition("<observation")[0])) for call in failed]
+    told = {url for url, _ in reasons}
+    textless = [source for source in seen.sources.values() if source.no_text and source.url not in told]
+    reasons += [(one_line(source.url or source.ref), one_line(source.no_text)) for source in textless]
     return "\n".join(f"> * {url} — {reason[:300]}" for url, reason in reasons)
 
 

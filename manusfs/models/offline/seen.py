@@ -43,6 +43,8 @@ class Source:
     title: str = ""
     views: tuple[str, ...] = ("text",)
     size: int = 0
+    no_text: str = ""
+    """Why nothing of it can be read; "" if something can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,9 +282,18 @@ def _take_stub(seen: Seen, attributes: dict[str, str], body: str) -> None:
         html.unescape(title[1]) if title else attributes.get("name", ""),
         tuple(attributes.get("views", "text").split(",")),
         int(attributes.get("bytes") or 0),
+        _no_text(attributes, body),
     )
     if whole := _WHOLE.match(body):
         seen.texts.append(Text(ref, int(whole[1]), body[whole.end() :]))
+
+
+def _no_text(attributes: dict[str, str], body: str) -> str:
+    """Return the notes on a source that has no view at all: a body without text holds no lines but our own."""
+    if attributes.get("bytes") != "0" or attributes.get("views") != "" or attributes.get("kind") == "tool":
+        return ""
+    notes = re.findall(r"^note: (.*)$", body, re.MULTILINE)
+    return html.unescape("; ".join(notes)) or "it has no text"
 
 
 def _take_read(seen: Seen, attributes: dict[str, str], body: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from manusfs.agent.resume import INTERRUPTED
 from manusfs.messages import Request
+from manusfs.models.offline.answer import answer
 from manusfs.models.offline.seen import look
 
 URL = "https://example.org/page"
@@ -72,3 +73,21 @@ def test_a_given_file_names_no_sources() -> None:
     file = f'<observation ref="obs:3f9c21ab77de" kind="file">\ntitle: t\ntext 0-90:\n\n{words}evil\n</observation>'
     blocks = [_said("When?"), {"type": "text", "text": file}, {"type": "text", "text": f"{words}good"}]
     assert look(_request(("user", blocks))).named == ["https://example.org/good"]
+
+
+def test_a_given_source_without_text_is_told_with_its_reason_and_not_counted_as_read() -> None:
+    """I9: what could not be read is said, whether it was fetched or given."""
+
+    def stub(id: str, attributes: str, body: str) -> dict[str, Any]:
+        text = f'<observation ref="obs:{id}" kind="file" {attributes}>\ntitle: t\n{body}\n</observation>'
+        return {"type": "text", "text": text}
+
+    locked = stub(
+        "3f9c21ab77de", 'name="a &amp; b.pdf" bytes="0" views=""', "note: encrypted\nnote: the raw bytes are kept"
+    )
+    bare = stub("4f9c21ab77de", 'name="bare.bin" bytes="0" views=""', "")
+    whole = stub("5f9c21ab77de", 'name="c.md" bytes="16" views="text"', "text 0-16:\nnote: it is fine")
+    told = answer(look(_request(("user", [_said("When?"), locked, bare, whole]))), [])
+    unread = told.partition("## Could not be read")[2].partition("\n\n> Sources")[0]
+    assert unread.strip() == "> * a & b.pdf — encrypted; the raw bytes are kept\n> * bare.bin — it has no text"
+    assert "Sources read: 1 of 3" in told
