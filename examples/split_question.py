@@ -10,6 +10,7 @@ the files in `examples/demo/`. FOLDER (default: split-question) becomes a worksp
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -162,8 +163,12 @@ def count(folder: Path) -> None:
 
 def main() -> None:
     """Show it: run, kill, look, resume, look again."""
-    folder = Path(next((word for word in sys.argv[1:] if not word.startswith("-")), "split-question")).absolute()
-    if "--work" in sys.argv:
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("folder", nargs="?", default="split-question", help="becomes a workspace (split-question)")
+    words.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
+    given = words.parse_args()
+    folder = Path(given.folder).absolute()
+    if given.work:
         work(folder)
         return
     if folder.exists():

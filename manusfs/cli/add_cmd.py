@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from manusfs.cli.app import App
+from manusfs.cli.named import typed
 from manusfs.cli.out import data, emit, human_bytes, line, on_terminal, say, talk
 from manusfs.cli.types import SourceText
 from manusfs.errors import UsageError
@@ -53,7 +54,7 @@ def _tell(context: click.Context, added: Any, as_json: bool) -> int:
     if as_json:
         emit(added.to_json())
     elif added.error:
-        say(f"Error: {added.source}: {added.error}" + (f" (kept as {added.ref})" if added.ref else ""))
+        say(typed(f"Error: {added.source}: {added.error}") + (f" (kept as {added.ref})" if added.ref else ""))
     else:
         title = line(added.title or added.source, 70)
         told = f"  [no text: {line(added.note, 120)}]" if added.note else ""

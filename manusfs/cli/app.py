@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -87,8 +88,8 @@ class App:
             return find(Path.cwd(), explicit=self.explicit)
         except NoWorkspace as error:
             if not self.explicit and (made := self.dated()):
-                command = self.context.command_path.partition(" ")[2] or "ls"
-                hint = f"manusfs -w {made[-1].name} {command}"
+                given = (self.context.find_root().obj or {}).get("arguments") or ("ls",)
+                hint = f"manusfs -w {made[-1].name} {shlex.join(given)}"
                 raise NoWorkspace(f"{error}; {made[-1].name} was made here", hint=hint) from error
             raise
 

@@ -75,7 +75,7 @@ def demo(context: click.Context, directory: Path, as_json: bool) -> None:
             lambda: {"event": "cost", **_cost(workspace)},
         )
         cost = _cost(workspace)
-    if not as_json:
+    if not as_json and code in (0, 3):  # one that stopped has said how it goes on
         _print(directory, cost)
     context.exit(code)
 

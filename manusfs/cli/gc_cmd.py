@@ -70,9 +70,7 @@ def _list(found: Garbage) -> None:
     for waste in found.observations:
         data(f"{waste.ref}  {human_bytes(waste.bytes):>9}  {waste.path}  {waste.source}")
     if found.observations or found.staging_files or found.cache_bytes:
-        data(
-            f"nothing refers to {_summed(found)}: {human_bytes(found.bytes)} in all; {found.kept} observations are kept"
-        )
+        data(f"nothing refers to {_summed(found)}: {human_bytes(found.bytes)} in all; {_kept(found.kept)}")
     else:
         data(f"nothing to free: all of {counted(found.kept, 'observation')} is referred to")
 
@@ -82,6 +80,10 @@ def _summed(found: Garbage) -> str:
         f"{counted(len(found.observations), 'observation')}, {counted(found.staging_files, 'unfinished file')}, "
         f"{human_bytes(found.cache_bytes)} of cached pages"
     )
+
+
+def _kept(number: int) -> str:
+    return f"{counted(number, 'observation')} {'is' if number == 1 else 'are'} kept"
 
 
 def _agreed(found: Garbage) -> bool:

@@ -116,7 +116,7 @@ def _cli(context: click.Context, workspace: str | None, quiet: bool) -> None:
     unavailable, 75 stopped at a limit or locked (resumable), 78 settings, key or workspace missing, 130 interrupted
     (resumable).
     """
-    context.obj = {"workspace": workspace, "quiet": quiet}
+    context.obj = {**(context.obj or {}), "workspace": workspace, "quiet": quiet}
     work_in(workspace or "")
 
 
@@ -139,8 +139,15 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _run(arguments: list[str] | None) -> int:
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        code: Any = _cli.main(arguments, prog_name="manusfs", standalone_mode=False, complete_var="_MANUSFS_COMPLETE")
+        code: Any = _cli.main(
+            list(given),
+            prog_name="manusfs",
+            standalone_mode=False,
+            complete_var="_MANUSFS_COMPLETE",
+            obj={"arguments": tuple(given)},  # for hints that repeat them
+        )
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except ManusfsError as error:

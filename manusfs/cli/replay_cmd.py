@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from manusfs.cli.app import App
-from manusfs.cli.out import data, emit, line, talk
-from manusfs.errors import StorageError
+from manusfs.cli.out import counted, data, emit, line, talk
+from manusfs.errors import NoWorkspace, StorageError, UsageError
 
 if TYPE_CHECKING:
     from manusfs.lab import Outcome, Terms
@@ -21,7 +21,7 @@ _COLUMNS = "policy              cost   input    peak    mean  cached  reads  bre
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--policy",
     "policies",
@@ -69,13 +69,30 @@ def replay(context: click.Context, /, files: tuple[Path, ...], **options: Any) -
     terms = Terms(options["window"], options["max_tokens"], options["head_tokens"], prices)
     field = contestants(options["policies"], settings, terms)
     outcomes: list[Outcome] = []
-    for file in files:
+    for file in [_found(App(context), file) for file in files]:
         for run in read_runs(file):
-            talk(context, f"{len(outcomes) + 1}: {line(run.name, 60)}, {len(run.steps)} turns")
+            talk(context, f"{len(outcomes) + 1}: {line(run.name, 60)}, {counted(len(run.steps), 'turn')}")
             outcomes.append(measure(run, field, terms, settings, bound=options["bound"]))
     _tell(outcomes, terms, each=options["each"], as_json=options["as_json"])
     if options["plot"] is not None:
         _draw(options["plot"], outcomes, options["plot_runs"])
+
+
+def _found(app: App, file: Path) -> Path:
+    """Return where `file` is: from here, else in the workspace.
+
+    Raises:
+        UsageError: in neither.
+    """
+    if not file.exists() and not file.is_absolute():
+        try:
+            inside = app.find() / file
+        except NoWorkspace:
+            inside = file
+        file = inside if inside.exists() else file
+    if not file.exists():
+        raise UsageError(f"there is no {str(file)!r}, neither here nor in a workspace", hint="manusfs ls sessions")
+    return file
 
 
 def _tell(outcomes: Sequence[Outcome], terms: Terms, *, each: bool, as_json: bool) -> None:
@@ -86,7 +103,7 @@ def _tell(outcomes: Sequence[Outcome], terms: Terms, *, each: bool, as_json: boo
             emit(row)
             continue
         if row["policy"] == "naive":
-            data(f"\n{line(row['of'], 60)}: {row['runs']} runs\n{_COLUMNS}")
+            data(f"\n{line(row['of'], 60)}: {counted(row['runs'], 'run')}\n{_COLUMNS}")
         data(
             f"{row['policy']:<16} {row['cost_ratio']:>7.3f} {row['input_ratio']:>7.3f} {row['peak_tokens']:>7} "
             f"{row['mean_tokens']:>7} {row['read_share']:>7.3f} {row['extra_reads']:>6} {row['prefix_breaks']:>7} "

@@ -16,7 +16,7 @@ import click
 from manusfs.cli.app import App, Keys
 from manusfs.cli.heard import Heard
 from manusfs.cli.named import typed
-from manusfs.cli.out import data, say, talk
+from manusfs.cli.out import counted, data, say, talk
 from manusfs.cli.remember import recalled, remembered
 from manusfs.cli.types import Amount, Count, PolicyName, SessionName, SourceText
 from manusfs.compact.policy import policy_names
@@ -255,7 +255,8 @@ def _print(context: click.Context, result: Result) -> None:
         say(f"  {problem}")
     cost = f", ${result.cost_usd:.4f}" if result.cost_usd is not None else ""
     tokens = f"{result.usage.window:,} tokens in, {result.usage.output_tokens:,} out{cost}"
-    talk(context, f"session:   {result.session} ({result.turns} turns, {result.tool_calls} calls, {tokens})")
+    work = f"{counted(result.turns, 'turn')}, {counted(result.tool_calls, 'call')}"
+    talk(context, f"session:   {result.session} ({work}, {tokens})")
     talk(context, f"folder:    {result.workspace}")
     if result.message:
         say(typed(result.message))

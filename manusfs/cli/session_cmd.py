@@ -8,9 +8,10 @@ import click
 
 from manusfs.cli.app import App
 from manusfs.cli.fill import show_filling
-from manusfs.cli.out import data, emit, human_bytes, line, talk
-from manusfs.cli.sessions import events_of
+from manusfs.cli.out import counted, data, emit, human_bytes, line, talk
+from manusfs.cli.sessions import events_of, has_gaps
 from manusfs.cli.types import Count, SessionName
+from manusfs.errors import Damaged, InvalidRequest
 
 if TYPE_CHECKING:
     from manusfs.memory import Workspace
@@ -79,10 +80,20 @@ def context(context: click.Context, session: str | None, number: int | None, tok
         name, events = events_of(workspace, session)
         if number is None and (count := open_calls(events)):
             talk(context, f"{count} calls have no result yet: shown as a resume would send them")
-        if tokens:
-            show_filling(name, window_at(events, number), as_json=as_json)
-            return
-        body = request_at(events, number, workspace.renderer).to_json()
+        if gaps := has_gaps(events):
+            talk(context, "the transcript has a damaged line: a reply that is lost is not counted as a step")
+        try:
+            if tokens:
+                show_filling(name, window_at(events, number), as_json=as_json)
+                return
+            body = request_at(events, number, workspace.renderer).to_json()
+        except InvalidRequest as error:
+            if not gaps:
+                raise
+            raise Damaged(
+                f"the transcript of session {name} has a damaged line, and this request needs it",
+                hint="`manusfs verify` tells which line; other steps can still be printed",
+            ) from error
     emit(body, indent=None if as_json else 2)
 
 
@@ -123,8 +134,8 @@ def _print_session(name: str, total: dict[str, Any], as_json: bool) -> None:
     tokens = total["input_tokens"] + read + wrote
     cost = f", ${total['cost_usd']:.4f}" if total["cost_usd"] else ""
     data(
-        f"{name}  {total['replies']} replies, {total['calls']} calls, {total['observations']} observations, "
-        f"{total['epochs']} epoch{'' if total['epochs'] == 1 else 's'}; "
+        f"{name}  {total['replies']} repl{'y' if total['replies'] == 1 else 'ies'}, {counted(total['calls'], 'call')}, "
+        f"{counted(total['observations'], 'observation')}, {counted(total['epochs'], 'epoch')}; "
         f"{tokens:,} tokens in ({read:,} from the cache), {total['output_tokens']:,} out, "
         f"{total['saved_tokens']:,} kept out by stubs{cost}"
     )
@@ -162,8 +173,9 @@ def _print_sums(root: Branch, as_json: bool) -> None:
         return
     cost = f", ${sums['cost_usd']:.4f}" if sums["cost_usd"] else ""
     data(
-        f"{root.session} with all below it: {sums['sessions']} sessions, {sums['replies']} turns, {sums['calls']} "
-        f"calls, {sums['observations']} observations, {_tokens_in(sums):,} tokens in, "
+        f"{root.session} with all below it: {counted(sums['sessions'], 'session')}, "
+        f"{counted(sums['replies'], 'turn')}, {counted(sums['calls'], 'call')}, "
+        f"{counted(sums['observations'], 'observation')}, {_tokens_in(sums):,} tokens in, "
         f"{sums['output_tokens']:,} out{cost}"
     )
 
@@ -179,4 +191,4 @@ def _print_workspace(workspace: Workspace, as_json: bool) -> None:
     if as_json:
         emit({"observations": len(rows), "bytes": size, "tokens": tokens})
     else:
-        data(f"workspace: {len(rows)} observations, {human_bytes(size)}, {tokens:,} tokens of text")
+        data(f"workspace: {counted(len(rows), 'observation')}, {human_bytes(size)}, {tokens:,} tokens of text")

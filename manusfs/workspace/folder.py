@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import tomllib
 from pathlib import Path
 from types import TracebackType
@@ -78,7 +79,7 @@ class Folder:
             if root.exists(MARKER):
                 raise ConfigError(
                     f"there is a workspace in {str(path)!r} already",
-                    hint="use it with `manusfs -w`, or choose another folder",
+                    hint=f"`manusfs -w {shlex.quote(str(path))} ls` shows what is in it; or choose another folder",
                 )
             _copy_template(template_dir(), root)
             _sync_name(root)
@@ -135,7 +136,8 @@ def _template_of(package: Path) -> Path:
 
 
 def _no_workspace(path: Path, where: str = "") -> NoWorkspace:
-    return NoWorkspace(f"no workspace in {str(path)!r}{where}", hint="manusfs init notes")
+    folder = "notes" if where else shlex.quote(str(path))
+    return NoWorkspace(f"no workspace in {str(path)!r}{where}", hint=f"manusfs init {folder}")
 
 
 def _check_format(root: Root, path: Path) -> None:

@@ -73,3 +73,52 @@ def test_the_command_for_more_of_a_span_works_as_it_is_printed(filled: Call) -> 
         more = filled("read", *arguments).err.partition("more: ")[2]
         words = shlex.split(more)
         assert words[:2] == ["manusfs", "read"] and filled(*words[1:]).code == 0
+
+
+def test_a_hint_repeats_what_was_typed(filled: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is a command that works, from here."""
+    monkeypatch.chdir(tmp_path)
+    ref = filled("-w", "ws", "ls", "--json").records[0]["ref"]
+    assert "manusfs -w ws add" in filled("-w", "ws", "add", "ws").err
+    assert "manusfs -w ws ls" in filled("init", "ws").err
+    assert "manusfs init nowhere\n" in filled("-w", "nowhere", "ls").err
+    assert filled("run", "Who designed the Aldon Bridge?", "--source", "bridge.md").code == 0
+    (made,) = (path.name for path in tmp_path.glob("manusfs-2*"))
+    for words in (("search", "Ilse Varga", "--limit", "1"), ("read", ref), ("ls", "notes")):
+        told = filled(*words).err
+        assert f"Try:   manusfs -w {made} {shlex.join(words)}\n" in told
+
+
+def test_a_session_is_replayed_by_its_path_in_the_workspace(
+    filled: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert filled("run", "Who designed the Aldon Bridge?").code == 0
+    name = filled("ls", "sessions", "--json").records[-1]["session"]
+    monkeypatch.chdir(tmp_path)
+    done = filled("-w", "ws", "replay", f"sessions/{name}", "--policy", "none", "--no-bound")
+    assert done.code == 0 and ": 1 run\n" in done.out
+    gone = filled("-w", "ws", "replay", "sessions/gone", "--policy", "none")
+    assert gone.code == 2 and "sessions/gone" in gone.err
+
+
+def test_one_is_not_told_in_the_plural(filled: Call, tmp_path: Path) -> None:
+    assert filled("run", "Who designed the Aldon Bridge?", "--source", "../bridge.md").code == 0
+    said = "".join(filled(*words).out for words in (("stats",), ("gc",), ("index", "rebuild"), ("show",)))
+    said += "".join(filled(*words).err for words in (("stats",), ("gc",), ("index", "rebuild")))
+    assert "1 observation" in said
+    assert not re.search(r"\b1 (replies|[a-z]+s)\b", said.replace("1 less", "")), said
+
+
+def test_a_demo_that_was_stopped_does_not_close_as_one_that_ended(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    from manusfs.cli import run_cmd
+
+    monkeypatch.setattr(run_cmd, "perform", lambda *_: 130)
+    monkeypatch.setattr("manusfs.cli.demo_cmd._cost", lambda _: {"window_tokens": 1, "inline_tokens": 2})
+    done = call("demo")
+    assert done.code == 130 and "context ended" not in done.out and "Then try" not in done.out
+
+
+def test_the_example_of_a_split_question_has_help() -> None:
+    example = Path(__file__).parents[2] / "examples" / "split_question.py"
+    done = subprocess.run([sys.executable, str(example), "--help"], capture_output=True, text=True)
+    assert done.returncode == 0 and "usage:" in done.stdout and "The run begins" not in done.stdout
