@@ -44,8 +44,10 @@ _FORMS = {
 def compact(context: click.Context, session: str | None, policy: str | None, dry_run: bool, as_json: bool) -> None:
     """Fold the older part of a session now, however full its window is.
 
-    The latest run, or SESSION. Nothing is lost: every ref still resolves, and `manusfs undo` brings the window back.
-    The next `manusfs resume` goes on in the smaller window. Prices are in units of one uncached input token.
+    The latest run, or SESSION. Nothing is lost: every ref still resolves, and `manusfs undo` brings the window
+    back. The next `manusfs resume` goes on in the smaller window. The policy `none` has no plan of its own: here it
+    folds nothing while a third of the room is free, else what frees that third. Prices are in units of one uncached
+    input token.
 
     \b
     Examples:
@@ -120,7 +122,8 @@ def _tell(context: click.Context, made: Changed, verb: str, *, as_json: bool) ->
     data(f"{'tokens':<14}{'before':>10}{'after':>10}")
     for kind in [kind for kind in before if kind in kinds] + [kind for kind in after if kind not in before]:
         data(f"{kind:<14}{before.get(kind, 0):>10,}{after.get(kind, 0):>10,}")
-    data(f"{'window':<14}{found.before.tokens:>10,}{found.after.tokens:>10,}   of {made.limit:,} that fit")
+    misfit = ": it does not fit" if found.after.tokens > made.limit else ""
+    data(f"{'window':<14}{found.before.tokens:>10,}{found.after.tokens:>10,}   of {made.limit:,} that fit{misfit}")
     refs = f"; {counted(found.refs, 'observation')}, each within reach of its ref" if found.refs else ""
     data(f"{verb} {abs(found.freed):,} tokens: {_blocks(found.blocks)}{refs}")
     data(_price(made))

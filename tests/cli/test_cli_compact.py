@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from cli.conftest import Call
 
+from manusfs.agent import by_hand
+from manusfs.compact.policy import Budget
 from manusfs.session import Transcript
 from manusfs.workspace.folder import Folder
 
@@ -83,6 +85,15 @@ def test_a_view_shows_the_window_and_writes_nothing(asked: Call, tmp_path: Path)
     assert lines(tmp_path) == before
     (viewed,) = asked("undo", "--view", "--json").records
     assert viewed["seq"] == made["seq"] and viewed["blocks"] == {"full": made["blocks"]["stub"]}
+    assert "does not fit" not in told.out
+
+
+def test_a_view_says_that_the_window_does_not_fit(asked: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    (made,) = asked("compact", "--json").records
+    monkeypatch.setattr(by_hand, "_budget", lambda *_: Budget(made["before_tokens"] - 1, 0))
+    told = asked("undo", "--view")
+    assert told.code == 0 and f"of {made['before_tokens'] - 1:,} that fit: it does not fit" in told.out
+    assert asked("undo").code == 75
 
 
 def test_where_nothing_can_be_freed_that_is_said(asked: Call, tmp_path: Path) -> None:
