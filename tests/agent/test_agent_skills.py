@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from agent_stage import assert_sound, events_of, make_workspace, page, results
 
-from manusfs.agent import Access, Agent
+from manusfs.agent import Access, Agent, AgentEvent
 from manusfs.memory import Workspace
 from manusfs.messages import Profile, Request
 from manusfs.models import ScriptedModel, call
@@ -282,6 +282,28 @@ def test_a_task_that_only_looks_like_a_call_is_just_a_task(tmp_path: Path, task:
     agent = skilled(make_workspace(tmp_path / "w"), tmp_path / "home", ["Done."])
     agent.run(task)
     assert "STYLE" not in str(requests(agent)[0].messages)
+
+
+@pytest.mark.parametrize(
+    ("task", "told"),
+    [
+        ("/house-stile the bridge", "no skill called 'house-stile'; did you mean 'house-style'?"),
+        ("/nope hi", "no skill called 'nope'"),
+        ("/etc/hosts says what?", ""),
+        ("What is /nope?", ""),
+    ],
+)
+def test_a_word_that_looks_like_a_skill_and_is_none_is_told_and_stays_a_word(
+    tmp_path: Path, task: str, told: str
+) -> None:
+    """OC-23, I9: a slip in a skill's name is said; a task may begin with a slash all the same."""
+    put(tmp_path / "home", "house-style", "STYLE")
+    plain, events = skilled(make_workspace(tmp_path / "w"), tmp_path / "home", ["Done."]), list[AgentEvent]()
+    agent = Agent(plain.workspace, plain.model, plain.settings, events.append, access=plain.access)
+    agent.run(task)
+    warnings = [event.text for event in events if event.kind == "warning"]
+    assert told in "".join(warnings) and len(warnings) == bool(told)
+    assert any(f"\n{task}\n" in block["text"] for block in requests(agent)[0].messages[0]["content"])
 
 
 # -- the skills that ship

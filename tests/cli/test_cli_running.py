@@ -62,6 +62,14 @@ def test_a_source_without_text_is_told_while_it_is_stored_and_in_the_report(fill
     assert "blob.bin — no text: binary data" in unread and "empty.md — empty" in unread
 
 
+def test_the_offline_model_says_that_it_uses_no_skills(filled: Call) -> None:
+    """I9: a skill that is called by name and not used is told, and how to ask."""
+    done = filled("run", f"/fact-check {QUESTION}", "--model", "offline")
+    assert "/fact-check is read as a word of the task: offline uses no skills; leave it out" in done.err
+    assert "loan had been paid" in done.out
+    assert "uses no skills" not in filled("run", QUESTION, "--model", "offline").err
+
+
 def test_a_tampered_quote_is_found(filled: Call) -> None:
     report = filled("run", QUESTION, "--source", "../bridge.md", "--model", "offline", "--json").records[-1]["report"]
     text = Path(report).read_text("utf-8")
