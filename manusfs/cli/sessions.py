@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from manusfs.errors import NotFound
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from manusfs.memory import Workspace
     from manusfs.records import Event
 
-__all__ = ["events_of"]
+__all__ = ["events_of", "has_gaps"]
 
 
 def events_of(workspace: Workspace, session: str | None) -> tuple[str, tuple[Event, ...]]:
@@ -30,3 +32,8 @@ def events_of(workspace: Workspace, session: str | None) -> tuple[str, tuple[Eve
         session = complete_name(workspace.folder, session)
     with Transcript.open(workspace.folder, session) as transcript:
         return session, transcript.events
+
+
+def has_gaps(events: Sequence[Event]) -> bool:
+    """Return True if a damaged line is missing among `events`: whole transcripts number theirs without a gap."""
+    return bool(events) and events[-1].seq != len(events)
