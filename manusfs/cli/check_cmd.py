@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["cite", "index", "verify"]
 
+_LINES = "nothing but a copy can bring back what a transcript lost: its whole lines load, its bytes stay where they are"
+
 
 @click.command()
 @click.argument("report", type=ReportPath())
@@ -58,7 +60,7 @@ def cite(context: click.Context, report: str, fix: bool, as_json: bool) -> None:
             if fixed != text:
                 root.write_atomic(report, fixed.encode("utf-8"))
                 text = fixed
-            talk(context, f"{count} spans set right")
+            talk(context, f"{counted(count, 'span')} set right")
         checked = citations.check(text, workspace.resolver, shown_refs(workspace.folder, report))
         opens = {note.label: found for note in footnotes(text) if (found := links(note, workspace.resolver))}
     for citation in checked.all:
@@ -135,7 +137,9 @@ def verify(context: click.Context, repair: bool, as_json: bool) -> None:
         emit(found.to_json())
         context.exit(0 if found.ok else 12)
     groups = {"damaged": found.damaged, "lost": found.lost, "lost for good": found.lost_for_good}
-    for title, entries in {**groups, "leads nowhere": found.dangling, "repaired": found.repaired}.items():
+    kept = [entry for entry in found.repaired if "kept as it is" in entry]
+    repaired = [entry for entry in found.repaired if entry not in kept]
+    for title, entries in {**groups, "leads nowhere": found.dangling, "repaired": repaired, "kept": kept}.items():
         for entry in entries:
             data(f"{title}: {entry}")
     if found.orphans:
@@ -150,10 +154,13 @@ def _state(found: Report, repair: bool) -> str:
     if found.ok:
         wrong = f", but {counted(len(found.dangling), 'ref')} in notes or reports never led anywhere"
         return f"all whole{wrong if found.dangling else ''}"
+    gone = [*found.damaged, *found.lost, *found.lost_for_good]
+    lines = sum(entry.startswith(("msg:", "sessions/")) for entry in gone)
     if not repair and (found.damaged or found.lost):
-        return "not whole: `manusfs verify --repair` mends what can be mended"
-    lost = len(found.damaged) + len(found.lost) + len(found.lost_for_good)
-    return f"all else is whole; {lost} lost for good: only `manusfs add` of the same file or page can bring that back"
+        mends = "`manusfs verify --repair` mends what can be mended and sets half a last line of a transcript aside"
+        return f"not whole: {mends}{f'; {_LINES}' if lines else ''}"
+    ways = ["only `manusfs add` of the same file or page can bring an observation back"] if lines < len(gone) else []
+    return f"all else is whole; {len(gone)} lost for good: {'; '.join([*ways, _LINES] if lines else ways)}"
 
 
 @click.group()
@@ -188,4 +195,4 @@ def rebuild(context: click.Context, as_json: bool) -> None:
     if as_json:
         emit({"observations": count})
     else:
-        data(f"indexed {count} observations")
+        data(f"indexed {counted(count, 'observation')}")

@@ -19,6 +19,7 @@ from manusfs.errors import ManusfsError, NotFound, StorageError
 from manusfs.memory.mending import Mender, give_up, given_up
 from manusfs.memory.renderer import Renderer
 from manusfs.memory.verify_refs import broken_refs, own_refs
+from manusfs.memory.verify_sessions import Named
 from manusfs.records import Event, Part, TextPart, part_from_json
 from manusfs.workspace.locks import lock_workspace
 
@@ -83,6 +84,7 @@ class _Findings:
     known: set[str] = field(default_factory=set)
     """Ids that transcripts name."""
     sessions: set[str] = field(default_factory=set)
+    named: Named = field(default_factory=Named)
     damaged: list[str] = field(default_factory=list)
     lost: dict[str, list[str]] = field(default_factory=dict)
     """By what is lost, a line for each place that names it."""
@@ -154,6 +156,7 @@ def _look(folder: Folder, observations: Observations, progress: Progress | None)
     for place in ("notes", "reports"):
         for path in _files(folder, place):
             _refs_in(folder, path, found)
+    found.damaged.extend(found.named.broken(folder, _files(folder, "reports")))
     return found
 
 
@@ -206,6 +209,7 @@ def _observation(folder: Folder, path: str, id: str, found: _Findings) -> Iterat
     try:
         digest = hashlib.sha256(f"{meta['source']['key']}\0{meta['raw_sha256']}".encode()).hexdigest()
         files = {name: dict(file) for name, file in meta["files"].items()}
+        found.named.name(meta.get("session"), f"obs:{id}")
         if meta["id"] != id or not digest.startswith(id):
             yield f"{path}/meta.json: it describes another observation"
         if files["raw"]["sha256"] != meta["raw_sha256"]:
@@ -305,6 +309,7 @@ def _transcript(folder: Folder, session: str, renderer: Renderer, found: _Findin
         try:
             _event(event, session, renderer, found)
             before[last] = Event(event["kind"], event["data"], last)
+            found.named.take(before[last], session)
             if event["kind"] == "epoch":
                 found.refs += len(own_refs(before[last]))
                 for lost in broken_refs(before[last], session, before):
