@@ -151,7 +151,8 @@ def _opening(run: Running, order: Delegation, plan: Plan) -> list[dict[str, obje
 def _skills(run: Running, plan: Plan) -> list[str]:
     if plan.role is None or not plan.role.skills or run.skills is None:
         return []
-    return run.skills.preload(plan.role.skills)
+    there = run.skills.names
+    return run.skills.preload(name for name in plan.role.skills if name in there)
 
 
 def _written(events: Sequence[Event]) -> set[str]:

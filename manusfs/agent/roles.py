@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from manusfs.errors import ManusfsError
 from manusfs.records import escape, sha256_hex
 from manusfs.workspace.paths import Root
+from manusfs.workspace.settings import Settings
 
-__all__ = ["PLACE", "Approved", "Role", "offered", "roles"]
+__all__ = ["PLACE", "Approved", "Role", "offered", "roles", "with_doubts"]
 
 PLACE = "agents"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}\Z")
@@ -42,7 +43,10 @@ class Role:
     state: str = "ready"
     """ "ready", "not approved" or "broken"."""
     problem: str = ""
-    """What is wrong with the file, or how far it can be believed."""
+    """What is wrong with the file, or how far it can be believed.
+
+    Tools, skills or a policy that there are not are told here, and it works without them.
+    """
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that `agents list --json` prints."""
@@ -91,6 +95,15 @@ def offered(found: Sequence[Role]) -> str:
     return "\n".join(lines)
 
 
+def with_doubts(role: Role, settings: Settings, skills: Collection[str]) -> Role:
+    """Return `role` with what `settings` and the `skills` that there are say against it among its problems."""
+    doubts = [role.problem] if role.problem else []
+    if role.model not in ("", "offline", settings.model, *settings.task_models):
+        doubts.append(f"model {role.model!r} is not allowed (setting task_models)")
+    doubts += [f"unknown skill {name!r}" for name in role.skills if name not in skills]
+    return replace(role, problem="; ".join(doubts))
+
+
 def _role(root: Root, name: str) -> Role:
     stem, path = name.removesuffix(".md"), f"{PLACE}/{name}"
     if not _NAME.match(stem):
@@ -107,18 +120,42 @@ def _role(root: Root, name: str) -> Role:
     front = split(text)
     data, body = front.data, front.body.strip()
     first = next((line.lstrip("# ").strip() for line in body.splitlines() if line.strip()), "")
+    tools = _names(data["tools"]) if data.get("tools") is not None else None
+    policy = _line(data.get("policy"))
+    problems = [front.problem] if front.problem else []
+    problems += _unknown_tools(tools or ())
+    if policy and (problem := _policy_problem(policy)):
+        problems.append(problem)
+        policy = ""
     return Role(
         name=stem,
         path=path,
         sha256=sha256_hex(raw),
         description=_line(data.get("description")) or first[:_DESCRIPTION_CHARS],
-        tools=_names(data["tools"]) if data.get("tools") is not None else None,
+        tools=tools,
         model=_line(data.get("model")),
-        policy=_line(data.get("policy")),
+        policy=policy,
         skills=_names(data.get("skills")),
         body=body,
-        problem=front.problem,
+        problem="; ".join(problems),
     )
+
+
+def _unknown_tools(names: Sequence[str]) -> Iterator[str]:
+    from manusfs.tools import TOOLS
+
+    return (f"unknown tool {name!r}" for name in names if not TOOLS.knows(name))
+
+
+def _policy_problem(name: str) -> str:
+    """Return why there is no policy `name`; "" if there is one."""
+    from manusfs.compact import load_policy
+
+    try:
+        load_policy(name)
+    except ManusfsError:
+        return f"unknown policy {name!r}: it has the one of the session that begins it"
+    return ""
 
 
 def _line(value: object) -> str:

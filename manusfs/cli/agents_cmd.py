@@ -43,17 +43,20 @@ def list_(context: click.Context, as_json: bool) -> None:
 
     Exit codes: 0 done, 78 no workspace.
     """
-    from manusfs.agent.roles import roles
+    from manusfs.agent.roles import roles, with_doubts
+    from manusfs.cli.skills_cmd import skills_of
 
     app = App(context)
     with app.open() as workspace:
         path, trust = workspace.folder.path, app.trust
         found = roles(workspace.folder.root, lambda: trust.agents(path), trusted=trust.is_known(path))
+        skills = skills_of(app, path, workspace.settings).names if any(role.skills for role in found) else ()
+        found = tuple(with_doubts(role, workspace.settings, skills) for role in found)
     for role in found:
         if as_json:
             emit(role.to_json())
         else:
-            why = f"  [{line(role.problem, 120)}]" if role.problem else ""
+            why = f"  [{line(role.problem, 300)}]" if role.problem else ""
             data(f"{role.name:<20} {role.state:<13} {line(role.description, 80)}{why}")
     if not found:
         talk(context, "no agents: a file agents/NAME.md defines one")

@@ -253,6 +253,24 @@ def test_an_agent_that_names_skills_has_them_before_its_task(tmp_path: Path) -> 
     assert "house-style" not in canonical(parent.system) and "Written." in results(last)[0]
 
 
+def test_an_agent_works_without_the_skills_tools_and_policy_that_there_are_not(tmp_path: Path) -> None:
+    """CC-27, CC-28: a slip in an agent file costs what it names, not the delegation."""
+    put(tmp_path / "home", "house-style", "STYLE: short words.")
+    workspace = make_workspace(tmp_path / "w")
+    front = b"skills: house-style, no-skill\ntools: read, frobnicate\npolicy: nopolicy\n"
+    workspace.folder.root.write_atomic("agents/writer.md", b"---\ndescription: Writes.\n" + front + b"---\nWrite.\n")
+
+    def says(request: Request) -> str | Sequence[dict[str, Any]]:
+        if "STYLE: short words." in str(request.messages[0]):
+            return "Written."
+        return "Done." if results(request) else [call("task", prompt="Write it.", agent="writer")]
+
+    agent = skilled(workspace, tmp_path / "home", says)
+    agent.run("Have it written.")
+    _, child, last = requests(agent)
+    assert [tool["name"] for tool in child.tools] == ["read"] and "Written." in results(last)[0]
+
+
 def test_the_user_calls_a_skill_by_its_name(tmp_path: Path) -> None:
     """OC-23, CC-30: `/name words` at the beginning of a task or a message, also one that the model can't call."""
     front = "disable-model-invocation: true\n"

@@ -115,6 +115,22 @@ def test_agents_wait_for_approval_by_hash_in_a_folder_of_ones_own_too(call: Call
     assert call("agents", "list", "--json").records[0]["state"] == "broken"
 
 
+def test_what_an_agent_names_and_there_is_not_is_told_in_words(call: Call, session: str) -> None:
+    """CC-27, I9: a slip in an agent file is seen before a run meets it."""
+    Path("agents").mkdir()
+    names = "tools: read, frobnicate\npolicy: nopolicy\nmodel: gpt-none\nskills: fact-check, no-skill\n"
+    Path("agents/odd.md").write_text(f"---\ndescription: Odd\n{names}---\nDo it.\n", "utf-8")
+    Path("agents/sound.md").write_text("---\ntools: read\npolicy: manus\nmodel: offline\n---\nDo it.\n", "utf-8")
+    call("trust", "--yes")
+    odd, sound = call("agents", "list", "--json").records
+    assert odd["state"] == sound["state"] == "ready" and sound["problem"] == ""
+    assert odd["problem"] == (
+        "unknown tool 'frobnicate'; unknown policy 'nopolicy': it has the one of the session that begins it; "
+        "model 'gpt-none' is not allowed (setting task_models); unknown skill 'no-skill'"
+    )
+    assert "[unknown tool 'frobnicate'; unknown policy" in call("agents", "list").out
+
+
 def test_the_lines_of_a_sub_agent_say_whose_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     with Live() as live:
         live(
