@@ -135,7 +135,8 @@ def undo_compaction(workspace: Workspace, session: str, number: int = 1, *, view
         before, window = _closed(transcript)
         standing = [one for one in compactions(transcript.events) if one.standing]
         if not 1 <= number <= len(standing):
-            what = f"{len(standing)} compactions stand" if standing else "no compaction stands"
+            count = len(standing)
+            what = f"{count} compactions stand" if count > 1 else f"{count or 'no'} compaction stands"
             raise NotFound(
                 f"{what} in session {session}; there is none to undo at {number}",
                 hint=f"manusfs undo --list --session {session}",

@@ -31,11 +31,17 @@ def reopened(run: Running) -> Ended | None:
     again = open_again(run)
     events = closing(run.transcript.events, {call.id for call in again})
     if events:
-        run.tell("warning", f"{len(events)} calls were open when the session stopped; they are not run again")
+        open_ = "1 call was open" if len(events) == 1 else f"{len(events)} calls were open"
+        run.tell("warning", f"{open_} when the session stopped; not run again")
         run.record(events)
     if not again:
         return None
-    run.tell("warning", f"{len(again)} calls of sub-agents go on where they stopped")
+    these = (
+        "1 call of a sub-agent goes on where it"
+        if len(again) == 1
+        else f"{len(again)} calls of sub-agents go on where they"
+    )
+    run.tell("warning", f"{these} stopped")
     dispatch(run, again)
     if not run.window.open_calls:
         return None

@@ -56,7 +56,7 @@ def web_search(settings: Settings, keys: Mapping[str, str]) -> WebSearch | None:
 
 def _fetched(answer: SearchAnswer, count: int) -> Fetched:
     lines = [f"# Web search: {' '.join(answer.query.split())}", ""]
-    lines += [f"{len(answer.hits)} hits from {answer.provider}.", ""]
+    lines += [f"{len(answer.hits)} hit{'' if len(answer.hits) == 1 else 's'} from {answer.provider}.", ""]
     for number, hit in enumerate(answer.hits, 1):
         lines += [f"{number}. {hit.title}", f"   {hit.url}", f"   {hit.snippet}", ""]
     listing = "\n".join(lines)

@@ -60,7 +60,8 @@ def _file(record: dict[str, Any]) -> str:
 def _session(record: dict[str, Any]) -> str:
     state = f"stopped ({record['stop']})" if record["state"] == "stopped" else record["state"]
     purpose, turns = record["purpose"], record["turns"]
-    return f"{record['session']}  {purpose:<6} {state:<10} {turns:>4} turns  {line(record['title'], 60)}"
+    word = "turn" if turns == 1 else "turns"
+    return f"{record['session']}  {purpose:<6} {state:<10} {turns:>4} {word:<5}  {line(record['title'], 60)}"
 
 
 _LINES: dict[str, Callable[[dict[str, Any]], str]] = {

@@ -106,6 +106,12 @@ def test_one_is_not_told_in_the_plural(filled: Call, tmp_path: Path) -> None:
     said = "".join(filled(*words).out for words in (("stats",), ("gc",), ("index", "rebuild"), ("show",)))
     said += "".join(filled(*words).err for words in (("stats",), ("gc",), ("index", "rebuild")))
     assert "1 observation" in said
+    assert filled("compact").code == 0
+    said += filled("undo", "7").err
+    assert "1 compaction stands" in said
+    assert filled("run", "Who built it?", "--max-turns", "1").code == 75
+    said += filled("ls", "sessions").out
+    assert "   1 turn   " in said
     assert not re.search(r"\b1 (replies|[a-z]+s)\b", said.replace("1 less", "")), said
 
 
