@@ -11,7 +11,7 @@ from typing import Any
 from manusfs.errors import ManusfsError, NotFound
 from manusfs.records import Event, valid_text
 from manusfs.session.lines import scan
-from manusfs.session.names import FILE, PLACE, check_name, is_name
+from manusfs.session.names import FILE, PLACE, check_name, is_name, numbers
 from manusfs.workspace import Folder, read_span
 
 __all__ = ["SessionInfo", "complete_name", "read_event", "sessions"]
@@ -39,7 +39,7 @@ class SessionInfo:
 
 
 def sessions(folder: Folder, *, children: bool = True) -> list[SessionInfo]:
-    """Return all sessions, newest last; without `children` no sub-agents.
+    """Return all sessions, newest last, each followed by its sub-agents; without `children` none of these.
 
     Damaged ones are listed with what can still be read of them.
     """
@@ -53,7 +53,13 @@ def sessions(folder: Folder, *, children: bool = True) -> list[SessionInfo]:
         and (children or "." not in entry.name)
         and (info := _info(folder, entry.name)) is not None
     ]
-    return sorted(found, key=lambda info: (info.created or _day(info.session), info.session))
+    created = {info.session: info.created for info in found}
+
+    def place(info: SessionInfo) -> tuple[str, str, list[int]]:
+        top = info.session.partition(".")[0]
+        return created.get(top) or _day(top), top, numbers(info.session)
+
+    return sorted(found, key=place)
 
 
 def complete_name(folder: Folder, text: str) -> str:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from manusfs.errors import NotFound
 
-__all__ = ["FILE", "PLACE", "check_name", "is_name", "new_name", "now"]
+__all__ = ["FILE", "PLACE", "check_name", "is_name", "new_name", "now", "numbers"]
 
 PLACE = "sessions"
 FILE = "transcript.jsonl"
@@ -18,6 +18,14 @@ _NAME = re.compile(r"\d{8}-[0-9a-z]{4,12}(?:\.\d{1,6})*\Z")
 def is_name(text: str) -> bool:
     """Return True if `text` can be the name of a session."""
     return _NAME.match(text) is not None
+
+
+def numbers(session: str) -> list[int]:
+    """Return which sub-agent of which it is, from the top down; nothing for a session that is none.
+
+    Sub-agents that begin side by side write their first lines in any order: their numbers say which is which.
+    """
+    return [int(number) for number in session.split(".")[1:]]
 
 
 def check_name(session: str) -> str:

@@ -10,6 +10,7 @@ from manusfs.context import Child, Children
 from manusfs.errors import ManusfsError
 from manusfs.records import Event
 from manusfs.session import Transcript
+from manusfs.session.names import numbers
 from manusfs.view.steps import totals
 from manusfs.workspace import Folder
 
@@ -77,7 +78,8 @@ def _branch(folder: Folder, child: Child, events: Sequence[Event], depth: int) -
             register.see(event.data)
         elif event.kind == "observation" and event.data.get("call"):
             register.delivered(str(event.data["call"]), str(event.data.get("ref") or ""))
-    below = tuple(_branch(folder, one, _events(folder, one.session), depth + 1) for one in register.known.values())
+    known = sorted(register.known.values(), key=lambda one: numbers(one.session))
+    below = tuple(_branch(folder, one, _events(folder, one.session), depth + 1) for one in known)
     state, stop = _state(child, events, depth)
     own = totals(events)
     return Branch(
