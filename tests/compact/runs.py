@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from context.conversations import FixedReader, Log, call, flat, hex_id, request_text, sealed, text, thinking
@@ -123,6 +123,24 @@ def long_run(run: Run, calls: int, seed: int, look: Callable[[Request], None] = 
         run.turn(made, width, rng)
         made += width
     look(run.request())
+
+
+def check_undone(events: Sequence[Event]) -> None:
+    """Check I5: with every compaction undone the window is that of the session without any."""
+    window = fold(events)
+    seq = window.seq
+    for compaction, standing in list(window.compactions.items()):
+        if standing:
+            seq += 1
+            window.apply(Event("undo", {"compaction": compaction}, seq))
+    plain = fold(
+        event
+        for event in events
+        if event.kind not in ("compaction", "undo")
+        and not event.data.get("ask_first")
+        and not (event.kind == "epoch" and event.data["because"] in ("compaction", "undo"))
+    )
+    assert window.items == plain.items and not window.ledgers
 
 
 def reach(run: Run, request: Request) -> tuple[str, set[int]]:

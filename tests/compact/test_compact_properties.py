@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compact.runs import performed
+from compact.runs import check_undone, performed
 from context.conversations import FixedReader, Log, flat, request_text
 from context.random_sessions import play, turns
 from hypothesis import given, settings
@@ -69,20 +69,7 @@ def histories(draw: st.DrawFn) -> Log:
 @given(histories())
 def test_undoing_every_compaction_gives_the_session_without_any(log: Log) -> None:
     """I5."""
-    window = fold(log.events)
-    seq = window.seq
-    for compaction, standing in list(window.compactions.items()):
-        if standing:
-            seq += 1
-            window.apply(Event("undo", {"compaction": compaction}, seq))
-    plain = fold(
-        event
-        for event in log.events
-        if event.kind not in ("compaction", "undo")
-        and not (event.kind == "epoch" and event.data["because"] in ("compaction", "undo"))
-    )
-    assert window.items == plain.items
-    assert not window.ledgers
+    check_undone(log.events)
 
 
 @settings(max_examples=80, deadline=None)

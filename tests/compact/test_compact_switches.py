@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from compact.runs import Run
+from compact.runs import Run, check_undone
 from compact.summarisers import BY, Brain, good, perform
 from context.conversations import FixedReader, request_text
 from context.random_sessions import play, turns
@@ -16,7 +16,6 @@ from manusfs.compact import Budget, load_policy, policy_names, undo
 from manusfs.context import Window, assemble, fold
 from manusfs.errors import LimitReached, ModelError
 from manusfs.messages import Profile, Request, validate
-from manusfs.records import Event
 
 WINDOW = 60_000
 BRAINS: dict[str, Brain | None] = {
@@ -55,20 +54,7 @@ def runs(draw: st.DrawFn) -> Run:
 @given(runs())
 def test_undoing_everything_gives_the_session_without_compaction(run: Run) -> None:
     """I5, for every policy and every outcome of a summary."""
-    window = fold(run.log.events)
-    seq = window.seq
-    for compaction, standing in list(window.compactions.items()):
-        if standing:
-            seq += 1
-            window.apply(Event("undo", {"compaction": compaction}, seq))
-    plain = fold(
-        event
-        for event in run.log.events
-        if event.kind not in ("compaction", "undo")
-        and not event.data.get("ask_first")
-        and not (event.kind == "epoch" and event.data["because"] in ("compaction", "undo"))
-    )
-    assert window.items == plain.items and not window.ledgers
+    check_undone(run.log.events)
 
 
 @settings(max_examples=80, deadline=None)
