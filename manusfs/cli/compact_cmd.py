@@ -117,10 +117,9 @@ def _tell(context: click.Context, made: Changed, verb: str, *, as_json: bool) ->
     if found is None:
         _tell_nothing(context, made)
         return
-    kinds = {**found.before.by_kind(), **found.after.by_kind()}
     before, after = found.before.by_kind(), found.after.by_kind()
     data(f"{'tokens':<14}{'before':>10}{'after':>10}")
-    for kind in [kind for kind in before if kind in kinds] + [kind for kind in after if kind not in before]:
+    for kind in {**before, **after}:
         data(f"{kind:<14}{before.get(kind, 0):>10,}{after.get(kind, 0):>10,}")
     misfit = ": it does not fit" if found.after.tokens > made.limit else ""
     data(f"{'window':<14}{found.before.tokens:>10,}{found.after.tokens:>10,}   of {made.limit:,} that fit{misfit}")
