@@ -28,8 +28,13 @@ _LIMITED = (
     'ulimit -c 0; ulimit -t "$1"; ulimit -v "$2"; ulimit -f "$3"; ulimit -n 256; '
     'ulimit -u "$4" 2>/dev/null || ulimit -p "$4" 2>/dev/null; shift 4; exec "$@"'
 )
+_SAME = (
+    'while [ "$1" != -- ]; do [ "$(stat -c %d:%i "$1")" = "$2" ] || '
+    '{ echo "$1 is not the folder that was opened"; exit 126; }; shift 2; done; shift; exec "$@"'
+)
 _PROCESSES = 256
 _GRACE_S = 2.0
+_TRIAL_S = 10.0
 _SET_DUMPABLE = 4
 
 
@@ -53,38 +58,56 @@ class Ran:
     """Which limit ended it, empty when it ended by itself."""
     sandbox: str = ""
     """"bubblewrap", or empty when it ran with the user's rights."""
+    unheld: str = ""
+    """Why it ran with the user's rights."""
 
 
-def bubblewrap(path: str = _PATH) -> str:
-    """Return where bubblewrap is, empty when it is not installed or the system lets it make no sandbox."""
+def bubblewrap(path: str = _PATH) -> tuple[str, str]:
+    """Return where bubblewrap is and an empty text, or an empty one and why there is no sandbox.
+
+    Raises:
+        StorageError: it is there and does not answer: what it would hold must not run without it for that.
+    """
     found = shutil.which("bwrap", path=path)
     if found is None:
-        return ""
+        return "", "bubblewrap is not installed here"
     command = [found, "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "/bin/true"]
     try:
-        done = subprocess.run(command, env=_ENVIRONMENT, capture_output=True, timeout=10, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return found if done.returncode == 0 else ""
+        done = subprocess.run(command, env=_ENVIRONMENT, capture_output=True, timeout=_TRIAL_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise StorageError(
+            f"the sandbox did not start: {error}", hint="the machine is busy or at a limit; try again later"
+        ) from error
+    if done.returncode == 0:
+        return found, ""
+    told = " ".join(done.stderr.decode("utf-8", "replace").split())[:200]
+    return "", f"bubblewrap is installed, but the system lets it make no sandbox ({told or f'code {done.returncode}'})"
 
 
 def sandboxed(program: str, workspace: int, writable: Sequence[tuple[str, int]]) -> list[str]:
     """Return the beginning of a command that runs the rest in a sandbox of `program`, bubblewrap.
 
-    The folders are given by descriptor, so that no link among their names leads elsewhere. Inside are the programs of
-    the system, an empty /tmp, the workspace to read, and the `writable` folders of it; no network, no other process,
-    no home.
+    The folders are given by descriptor, and what is bound by their names is held against them before anything runs, so
+    that no link put among the names leads elsewhere. No descriptor is handed on: from one of a folder the command could
+    walk to its parent, in the world outside. Inside are the programs of the system, an empty /tmp, the workspace to
+    read, and the `writable` folders of it; no network, no other process, no home, nothing of /proc to write: root could
+    set the machine's kernel there.
     """
     made = [program, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
     for name, value in {**_ENVIRONMENT, "HOME": "/tmp"}.items():  # noqa: S108 (the sandbox's own)
         made += ["--setenv", name, value]
     for place in _SYSTEM:
         made += ["--ro-bind-try", place, place]
-    made += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]  # noqa: S108 (the sandbox's own)
-    made += ["--ro-bind", f"/proc/self/fd/{workspace}", _INSIDE]
-    for name, fd in writable:
-        made += ["--bind", f"/proc/self/fd/{fd}", f"{_INSIDE}/{name}"]
-    return [*made, "--chdir", _INSIDE, "--"]
+    made += ["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]  # noqa: S108 (as above)
+    expected: list[str] = []
+    for how, place, fd in (
+        ("--ro-bind", _INSIDE, workspace),
+        *(("--bind", f"{_INSIDE}/{name}", fd) for name, fd in writable),
+    ):
+        made += [how, os.readlink(f"/proc/self/fd/{fd}"), place]  # noqa: PTH115 (a name for another program)
+        status = os.fstat(fd)
+        expected += [place, f"{status.st_dev}:{status.st_ino}"]
+    return [*made, "--chdir", _INSIDE, "--", "/bin/sh", "-c", _SAME, "sh", *expected, "--"]
 
 
 def run(root: Root, command: str, limits: Limits, program: str | None = None) -> Ran:
@@ -96,7 +119,7 @@ def run(root: Root, command: str, limits: Limits, program: str | None = None) ->
     Raises:
         StorageError: it could not be started.
     """
-    program = bubblewrap() if program is None else program
+    program, unheld = bubblewrap() if program is None else (program, "" if program else "none was asked for")
     if not program:
         _hide_environment()
     with ExitStack() as held:
@@ -115,13 +138,12 @@ def run(root: Root, command: str, limits: Limits, program: str | None = None) ->
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                pass_fds=[workspace, *(fd for _, fd in writable)] if program else [],
             )
         except (OSError, ValueError) as error:
             raise StorageError(f"the command could not be started: {error}") from error
         with child:
             output, stopped = _collected(child, limits)
-    return Ran(output, child.returncode, stopped, "bubblewrap" if program else "")
+    return Ran(output, child.returncode, stopped, "bubblewrap" if program else "", unheld)
 
 
 def _hide_environment() -> None:

@@ -36,7 +36,7 @@ def shell(env: ToolEnv, command: str, timeout: int | None = None) -> Fetched:
     done = run(
         env.workspace.folder.root, command, Limits(seconds, settings.shell_output_bytes, settings.shell_memory_mb)
     )
-    notes = [] if done.sandbox else ["run without a sandbox: bubblewrap is not installed here"]
+    notes = [] if done.sandbox else [f"run without a sandbox: {done.unheld}"]
     if done.stopped:
         notes.insert(0, f"stopped at its {done.stopped}; what it printed until then is kept")
     end = b"" if not done.output or done.output.endswith(b"\n") else b"\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from manusfs.errors import ToolError
+from manusfs.errors import StorageError, ToolError
 from manusfs.memory import Workspace
 from manusfs.records import Fetched
 from manusfs.tools import TOOLS, ToolBox
@@ -148,17 +149,20 @@ def test_a_command_line_that_is_none_is_refused(workspace: Workspace) -> None:
     assert "the longest" not in str(shell(workspace, ": " + "x" * 100_000).notes)
 
 
-def test_the_sandbox_names_folders_by_descriptor_alone(tmp_path: Path) -> None:
-    """I7: a link in place of notes/ would be followed by its name; what is bound was opened without following any."""
-    made = sandboxed("/usr/bin/bwrap", 7, [("notes", 9)])
-    assert "--unshare-all" in made and "--die-with-parent" in made and "--clearenv" in made and made[-1] == "--"
-    assert made[made.index("/proc/self/fd/7") - 1 :][:3] == ["--ro-bind", "/proc/self/fd/7", "/workspace"]
-    assert made[made.index("/proc/self/fd/9") - 1 :][:3] == ["--bind", "/proc/self/fd/9", "/workspace/notes"]
-    assert not any(str(tmp_path) in word for word in made)
-    assert bubblewrap(str(tmp_path)) == ""
+def test_why_there_is_no_sandbox_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Promise 15: not installed and not allowed are two things; one that hangs lets nothing run without it."""
+    assert bubblewrap(str(tmp_path)) == ("", "bubblewrap is not installed here")
+    fake = tmp_path / "bwrap"
+    fake.write_text("#!/bin/sh\necho 'setting up uid map: Permission denied' >&2; exit 1\n")
+    fake.chmod(0o755)
+    assert "lets it make no sandbox (setting up uid map: Permission denied)" in bubblewrap(str(tmp_path))[1]
+    fake.write_text("#!/bin/sh\nexec sleep 20\n")
+    monkeypatch.setattr("manusfs.tools.sandbox._TRIAL_S", 0.2)
+    with pytest.raises(StorageError, match="did not start"):
+        bubblewrap(str(tmp_path))
 
 
-PROGRAM = bubblewrap(os.environ.get("BWRAP_PATH", "/usr/local/bin:/usr/bin:/bin"))
+PROGRAM, UNHELD = bubblewrap(os.environ.get("BWRAP_PATH", "/usr/local/bin:/usr/bin:/bin"))
 
 
 def sandbox(folder: Path, command: str) -> Ran:
@@ -166,7 +170,7 @@ def sandbox(folder: Path, command: str) -> Ran:
         return run(root, command, LIMITS, PROGRAM)
 
 
-@pytest.mark.skipif(not PROGRAM, reason="bubblewrap is not installed, or the system lets it make no sandbox")
+@pytest.mark.skipif(not PROGRAM, reason=UNHELD)
 def test_in_the_sandbox_there_is_no_network_and_nothing_to_break(tmp_path: Path) -> None:
     """Promise 15: the workspace is there to read, notes/ and reports/ to write, and nothing else of the machine."""
     folder = tmp_path / "w"
@@ -194,3 +198,54 @@ def test_in_the_sandbox_there_is_no_network_and_nothing_to_break(tmp_path: Path)
         assert b"DONE" not in told.output and b"SECRET" not in told.output, command
     assert not (tmp_path / "x").exists() and (folder / "observations").is_dir()
     assert b"1\n" in sandbox(folder, "cat /proc/net/dev | grep -c :").output
+
+
+@pytest.mark.skipif(not PROGRAM, reason=UNHELD)
+@pytest.mark.parametrize(
+    "command",
+    [
+        "for fd in /proc/self/fd/*; do cat $fd/../outside; echo x >> $fd/manusfs.toml; done",
+        "ls -l /proc/*/fd | grep -F $(basename $PWD)",
+        "for f in /proc/sys/kernel/core_pattern /proc/sysrq-trigger; do : >> $f && echo OPEN; done",
+        "for at in /proc/[0-9]*; do ls -d $at/root/home $at/cwd/../home; done",
+        "cat /dev/tty; echo x > /dev/tty",
+    ],
+)
+def test_nothing_that_was_handed_on_or_that_root_may_leads_out_of_the_sandbox(tmp_path: Path, command: str) -> None:
+    """I7, promise 15: no descriptor of a folder (its parent is outside), and no switch of the kernel in /proc."""
+    with Workspace.create(tmp_path / "w"):
+        (tmp_path / "outside").write_text("SECRET")
+        settings = (tmp_path / "w/manusfs.toml").read_bytes()
+        told = sandbox(tmp_path / "w", f"({command}) 2>/dev/null; true")
+    assert b"SECRET" not in told.output and b"OPEN" not in told.output and str(tmp_path).encode() not in told.output
+    assert told.code == 0 and told.sandbox and (tmp_path / "w/manusfs.toml").read_bytes() == settings
+
+
+@pytest.mark.skipif(not PROGRAM, reason=UNHELD)
+def test_a_folder_that_becomes_a_link_before_the_sandbox_stands_is_not_bound(tmp_path: Path) -> None:
+    """I7: bubblewrap binds by name; what it bound must be what was opened without following a link."""
+    (tmp_path / "w/notes").mkdir(parents=True)
+    (tmp_path / "elsewhere/notes").mkdir(parents=True)
+    held = [os.open(tmp_path / name, os.O_RDONLY | os.O_DIRECTORY) for name in ("w", "w/notes")]
+    front = sandboxed(PROGRAM, held[0], [("notes", held[1])])
+    command = [*front, "/bin/sh", "-c", "echo x > notes/x"]
+    assert subprocess.run(command, check=False, capture_output=True).returncode == 0
+    (tmp_path / "w").rename(tmp_path / "was")
+    (tmp_path / "w").symlink_to("elsewhere")
+    assert b"not the folder" in subprocess.run(command, check=False, capture_output=True).stdout
+    (tmp_path / "w").unlink()
+    (tmp_path / "was").rename(tmp_path / "w")
+    (tmp_path / "w/notes").rename(tmp_path / "w/was")
+    (tmp_path / "w/notes").symlink_to("../elsewhere/notes")
+    assert subprocess.run(command, check=False, capture_output=True).returncode
+    assert not list((tmp_path / "elsewhere/notes").iterdir())
+    for fd in held:
+        os.close(fd)
+
+
+@pytest.mark.skipif(not PROGRAM, reason=UNHELD)
+def test_what_left_its_group_ends_with_the_sandbox(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    assert sandbox(tmp_path, "setsid sh -c 'sleep 1; echo x > notes/mark' & echo started").output == b"started\n"
+    time.sleep(1.5)
+    assert not (tmp_path / "notes/mark").exists()
