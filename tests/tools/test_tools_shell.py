@@ -207,7 +207,7 @@ def test_in_the_sandbox_there_is_no_network_and_nothing_to_break(tmp_path: Path)
         "for fd in /proc/self/fd/*; do cat $fd/../outside; echo x >> $fd/manusfs.toml; done",
         "ls -l /proc/*/fd | grep -F $(basename $PWD)",
         "for f in /proc/sys/kernel/core_pattern /proc/sysrq-trigger; do : >> $f && echo OPEN; done",
-        "for at in /proc/[0-9]*; do ls -d $at/root/home $at/cwd/../home; done",
+        "for at in /proc/[0-9]*; do ls -d ${at}/roo[t]/home $at/cwd/../home; done",
         "cat /dev/tty; echo x > /dev/tty",
     ],
 )
