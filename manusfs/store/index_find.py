@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from itertools import chain
 
 from manusfs.store.index import Index
 from manusfs.store.index_rows import Segment
@@ -18,14 +18,18 @@ _AT_ONCE = 200
 def matches(index: Index, expression: str, limit: int, *, low: int = 0, high: int = _NO_END) -> list[int]:
     """Return the numbers of the newest `limit` chunks that match the FTS5 `expression`, between two numbers.
 
-    They come as the posting list has them and are not ranked: a list of n costs a third of what bm25 takes for it.
+    They come as the posting list has them and are not ranked: a list of n costs a third of what bm25 takes for it. They
+    are handed over in one row: to step through rows of one number each took the most time of a search.
     """
     where = "" if (low, high) == (0, _NO_END) else "AND rowid BETWEEN ? AND ?"
     rows = index.select(
-        f"SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? {where} ORDER BY rowid DESC LIMIT ?",  # noqa: S608
+        "SELECT group_concat(rowid) FROM (SELECT rowid FROM chunks_fts"  # noqa: S608 - our own names
+        f" WHERE chunks_fts MATCH ? {where} ORDER BY rowid DESC LIMIT ?)",
         (expression, *((low, high) if where else ()), limit),
     )
-    return list(chain.from_iterable(rows))
+    numbers: list[int] = json.loads(f"[{rows[0][0]}]") if rows and rows[0][0] is not None else []
+    numbers.sort(reverse=True)  # what an aggregate takes in has no order by SQL's word
+    return numbers
 
 
 def titles(index: Index, expression: str, limit: int) -> list[tuple[int, int]]:
