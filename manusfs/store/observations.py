@@ -95,13 +95,22 @@ class Observations:
             if known is not None and not fresh:
                 self._metas.move_to_end(id)
                 return known
-        path = self.path(id)
-        found = (path, load_meta(self._root, path, id))
+        found = self._described(id)
         with self._lock:
             self._metas[id] = found
             if len(self._metas) > _METAS:
                 self._metas.popitem(last=False)
         return found
+
+    def _described(self, id: str) -> tuple[str, Meta]:
+        path = self._names.likely(id)
+        if path is not None:
+            try:
+                return path, load_meta(self._root, path, id)
+            except Damaged:
+                pass  # Or moved since: the names themselves are looked at, which is no cost worth having each time.
+        path = self.path(id)
+        return path, load_meta(self._root, path, id)
 
     def read(self, id: str, view: str = "text", span: Span | None = None) -> bytes:
         """Return the stored bytes of a view ("text", "full" or "raw"), or of its part `span`.

@@ -61,13 +61,18 @@ class Names:
 
     def find(self, id: str) -> str | None:
         """Return the path of `id`, None when no folder has that name now."""
-        path = self._paths.get(id)
-        if path is None and self._locate is not None:
-            path = self._locate(id)
-        if path is not None and id_of(path) == id and self._root.is_dir(path):
+        path = self.likely(id)
+        if path is not None and self._root.is_dir(path):
             self._paths[id] = path
             return path
         return self._walk().get(id)
+
+    def likely(self, id: str) -> str | None:
+        """Return where `id` lay when somebody last looked, None when nobody knows."""
+        path = self._paths.get(id)
+        if path is None and self._locate is not None:
+            path = self._locate(id)
+        return path if path is not None and id_of(path) == id else None
 
     def held(self, id: str) -> str | None:
         """Return the path of `id` for one who wants to take that id: a miss costs one walk a process, not one each."""
