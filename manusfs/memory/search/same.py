@@ -9,13 +9,15 @@ from manusfs.memory.search.fold import CJK, fold
 __all__ = ["Repetitions", "words_of"]
 
 _WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
+_PLAIN_WORD = re.compile("[a-z0-9]+")
 _ROW = 4
 _ALIKE = 0.8
 
 
 def words_of(text: str) -> list[str]:
     """Return the folded words of `text`, stop words too; of scripts without blanks each character."""
-    return _WORD.findall(fold(text))
+    folded = fold(text)
+    return (_PLAIN_WORD if folded.isascii() else _WORD).findall(folded)
 
 
 class Repetitions:
