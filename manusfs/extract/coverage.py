@@ -11,7 +11,12 @@ from manusfs.extract.seen import Seen
 __all__ = ["lacks", "share_of_words"]
 
 _LINK_TARGET = re.compile(r"\]\((?:<[^>\n]*>|[^)\s]*)\)")
-_WORD = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]|[^\W\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+_IDEOGRAPHS = r"\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_IDEOGRAPH = re.compile(f"[{_IDEOGRAPHS}]")
+_WORD = re.compile(rf"[{_IDEOGRAPHS}]|[^\W{_IDEOGRAPHS}]+")
+_MOSTLY_ASCII = 1.2
+_ASCII = bytes(range(128))
+_BLANKS = bytes(byte if byte > 127 or chr(byte).isalnum() or byte == ord("_") else ord(" ") for byte in range(256))
 _WORDS_MISSING = 0.3
 
 
@@ -39,12 +44,23 @@ def lacks(reading: str, seen: Seen, links: int) -> tuple[str, ...]:
 def share_of_words(part: Iterable[str], whole: Iterable[str]) -> float:
     """Return how much of the words of `whole` stand in `part` as well, counted with repetition; 1 if there are none."""
     wanted, got = Counter(whole), Counter(part)
-    total = sum(wanted.values())
-    return sum((wanted & got).values()) / total if total else 1.0
+    total = wanted.total()
+    both = wanted.keys() & got.keys()
+    return sum(map(min, map(wanted.__getitem__, both), map(got.__getitem__, both))) / total if total else 1.0
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(_LINK_TARGET.sub("]", text))
+    text = _LINK_TARGET.sub("]", text) if "](" in text else text
+    raw = text.encode("utf-8", "replace")
+    if len(raw) > len(text) * _MOSTLY_ASCII:
+        return _WORD.findall(text)
+    # the same, several times faster: what is no word is made a blank, and a text is split at blanks in C
+    for char in set(raw.translate(None, _ASCII).decode("utf-8")):
+        if _IDEOGRAPH.match(char):
+            return _WORD.findall(text)
+        if not char.isalnum():
+            raw = raw.replace(char.encode("utf-8"), b" ")
+    return raw.translate(_BLANKS).decode("utf-8").split()
 
 
 def _inside(block: str) -> list[str]:

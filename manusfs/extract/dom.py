@@ -94,10 +94,11 @@ class _Walker:
         self._lists: list[int] = []
         self._pre: list[str] | None = None
         self._anchor: tuple[str, list[str]] | None = None
-        self._depths = {Place.CHROME: 0, Place.MAIN: 0}
+        self._in_chrome = self._in_main = 0
 
     def run(self, root: Any) -> None:
         leaves: list[Callable[[], None] | None] = []
+        deepest = 0
         events = etree.iterwalk(root, events=("start", "end"))
         for event, node in events:
             if event == "start":
@@ -105,17 +106,18 @@ class _Walker:
                 if leave is _leaf:
                     events.skip_subtree()
                     leave = None
-                elif node.text:
-                    self._text(node.text)
+                elif text := node.text:
+                    self._text(text)
                 leaves.append(leave)
-                if len(leaves) > self.seen.depth:
-                    self.seen.depth = len(leaves)
+                if len(leaves) > deepest:
+                    deepest = len(leaves)
             else:
                 leave = leaves.pop()
                 if leave:
                     leave()
-                if node.tail and leaves:
-                    self._text(node.tail)
+                if (text := node.tail) and leaves:
+                    self._text(text)
+        self.seen.depth = deepest
 
     def run_deep(self, root: Any) -> None:
         """As `run`, over the tree of the parser that no depth of nesting can break."""
@@ -156,7 +158,9 @@ class _Walker:
         tag = node.tag
         if tag in _SKIPPED:
             return _leaf
-        if not self._keep_hidden and self._is_hidden(node):
+        style = node.get("style")
+        hidden = (style and _HIDDEN_STYLE.search(style)) or node.get("hidden") is not None
+        if hidden and not self._keep_hidden:
             self.seen.hidden.append(node)
             self.seen.hidden_chars += len(node.text_content().strip())
             return _leaf
@@ -167,14 +171,9 @@ class _Walker:
         handler = _HANDLERS.get(tag)
         return None if handler is None else handler(self, node, tag)
 
-    @staticmethod
-    def _is_hidden(node: Any) -> bool:
-        style = node.get("style")
-        return node.get("hidden") is not None or (bool(style) and _HIDDEN_STYLE.search(style) is not None)
-
     def _text(self, text: str) -> None:
         if text.isspace() and self._pre is None:
-            self.buffer.words(" ")
+            self.buffer.space = True
             return
         # numeric references bring controls past the parser
         text = plain_view(text)
@@ -193,13 +192,14 @@ class _Walker:
         self.buffer.gap(2 if not self._lists else 1)
 
     def _region(self, node: Any, tag: str) -> Callable[[], None]:
-        place = Place.CHROME if tag in _CHROME else Place.MAIN
-        self._depths[place] += 1
-        self.buffer.gap(2)
-        return lambda: self._end_region(place)
+        self._in_region(1, tag in _CHROME)
+        return lambda: self._in_region(-1, tag in _CHROME)
 
-    def _end_region(self, place: Place) -> None:
-        self._depths[place] -= 1
+    def _in_region(self, more: int, chrome: bool) -> None:
+        if chrome:
+            self._in_chrome += more
+        else:
+            self._in_main += more
         self.buffer.gap(2)
 
     def _line(self, node: Any, tag: str) -> Callable[[], None]:
@@ -327,7 +327,8 @@ class _Walker:
             self.seen.anchors.append((node, ""))
             return None
         url = self._url(href)
-        self.seen.anchors.append((node, url))
+        if url != href:
+            self.seen.anchors.append((node, url))
         if not url.startswith("http") and not _FOLLOWED.match(url):
             return None
         self._anchor = (url, [])
@@ -347,16 +348,14 @@ class _Walker:
             url, words = self._anchor
             if self._tables:
                 self._tables[-1].link_chars += sum(map(len, words))
-            found = Link(title_line("".join(words), 120), self._place())
-            known = self.seen.links.setdefault(url, found)
-            if known is not found:
-                self.seen.links[url] = Link(known.wording or found.wording, max(known.place, found.place))
+            place = Place.CHROME if self._in_chrome else Place.MAIN if self._in_main else Place.BODY
+            known = self.seen.links.get(url)
+            if known is None:
+                self.seen.links[url] = Link(title_line("".join(words), 120), place)
+            elif not known.wording or place > known.place:
+                wording = known.wording or title_line("".join(words), 120)
+                self.seen.links[url] = Link(wording, max(known.place, place))
             self._anchor = None
-
-    def _place(self) -> Place:
-        if self._depths[Place.CHROME]:
-            return Place.CHROME
-        return Place.MAIN if self._depths[Place.MAIN] else Place.BODY
 
     def _image(self, node: Any, tag: str) -> None:
         alt = title_line(node.get("alt") or "", 500)

@@ -11,6 +11,7 @@ __all__ = ["with_all_links", "with_lost_links"]
 
 _ALL = 500
 _LOST = 100
+_TO_QUOTE = re.compile(r"[\s()<>]")
 _TARGETS = re.compile(r"\]\((?:<([^<>\n]*)>|([^\s<>()]*(?:\([^\s<>()]*\)[^\s<>()]*)*))\)")
 
 
@@ -38,14 +39,11 @@ def with_lost_links(body: str, seen: Seen) -> tuple[str, int]:
 def _with_list(text: str, links: list[tuple[str, Link]], most: int) -> str:
     if not links:
         return text + "\n"
-    lines = [f"- [{link.wording.translate(_BRACKETS)}]({_target(url)})" for url, link in links[:most]]
+    lines = [f"- [{link.wording.replace('[', '(').replace(']', ')')}]({_target(url)})" for url, link in links[:most]]
     more = [f"- … and {len(links) - most} more links in the raw page"] if len(links) > most else []
     return "\n".join([text, "", "## Links", "", *lines, *more]) + "\n"
 
 
-_BRACKETS = str.maketrans("[]", "()")
-
-
 def _target(url: str) -> str:
     url = plain_view(url).replace("\n", "").replace("\t", "")
-    return f"<{url}>" if re.search(r"[\s()<>]", url) else url
+    return f"<{url}>" if _TO_QUOTE.search(url) else url

@@ -20,12 +20,13 @@ _MOST_FILLED = 50_000
 class Buffer:
     """Markdown under construction: words with blanks collapsed, and the line breaks that blocks want between them."""
 
-    __slots__ = ("_gap", "_parts", "_space", "blocks", "marker")
+    __slots__ = ("_gap", "_parts", "blocks", "marker", "space")
 
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._gap = 0
-        self._space = False
+        self.space = False
+        """Whether a blank stands before the next words."""
         self.marker = ""
         """A list bullet that waits for its first word."""
         self.blocks = 0
@@ -33,31 +34,33 @@ class Buffer:
 
     def words(self, text: str) -> None:
         """Add running text."""
-        collapsed = "" if text == " " else " ".join(text.split())
-        if not collapsed:
-            self._space = self._space or bool(text)
+        words = text.split()
+        if not words:
+            self.space = self.space or bool(text)
             return
-        self._start(self._space or text[0].isspace())
-        self._parts.append(collapsed)
-        self._space = text[-1].isspace()
+        if self._gap or self.marker:
+            self._start()
+        elif (self.space or text[0].isspace()) and self._parts:
+            self._parts.append(" ")
+        self._parts.append(" ".join(words))
+        self.space = text[-1].isspace()
 
     def gap(self, lines: int) -> None:
         """Ask for at least `lines` line ends before what comes next."""
-        self._gap = max(self._gap, lines)
-        self._space = False
+        if lines > self._gap:
+            self._gap = lines
+        self.space = False
 
     def block(self, text: str) -> None:
         """Add `text` as it is, as a block of its own."""
         self.gap(2)
-        self._start(False)
+        self._start()
         self._parts.append(text)
         self.gap(2)
 
-    def _start(self, space: bool) -> None:
+    def _start(self) -> None:
         if self._parts and self._gap:
             self._parts.append("\n" * min(self._gap, 2))
-        elif self._parts and space and not self.marker:
-            self._parts.append(" ")
         if self.marker:
             self._parts.append(self.marker)
             self.marker = ""

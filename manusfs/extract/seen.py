@@ -42,7 +42,7 @@ class Seen:
     layout: list[Any] = field(default_factory=list)
     """Elements of tables that only serve layout, each before those inside it."""
     anchors: list[tuple[Any, str]] = field(default_factory=list)
-    """Link elements and their absolute URLs, empty for places on the same page."""
+    """Link elements whose URL must change, and to what: it is made absolute, empty for places on the same page."""
     hidden: list[Any] = field(default_factory=list)
     hidden_chars: int = 0
     depth: int = 0

@@ -77,6 +77,8 @@ def without_tag_soup(source: str) -> tuple[str, tuple[str, ...]]:
     if doctype and (subset := _SUBSET.match(source, doctype.start())):
         source = f"{source[: subset.start()]}<!DOCTYPE html>{source[subset.end() :]}"
         notes.append("the page defines entities of its own; they are not expanded")
+    if not _has_long_tag(source):
+        return source, tuple(notes)
     pieces = source.split(">")
     shortened = 0
     for number in [number for number, piece in enumerate(pieces[:-1]) if len(piece) > _LONG_TAG]:
@@ -91,3 +93,13 @@ def without_tag_soup(source: str) -> tuple[str, tuple[str, ...]]:
     if shortened:
         notes.append(f"attributes of {shortened} overlong tags were left out")
     return ">".join(pieces), tuple(notes)
+
+
+def _has_long_tag(source: str) -> bool:
+    """Return True if over 20,000 characters stand somewhere without an end of a tag; looks at few of them."""
+    at, last = 0, len(source) - _LONG_TAG
+    while at < last:
+        at = source.rfind(">", at, at + _LONG_TAG + 1) + 1
+        if not at:
+            return True
+    return False

@@ -99,6 +99,7 @@ def _json_note(text: str) -> list[str]:
     return [f"array of {len(value)}"] if isinstance(value, list) else []
 
 
+_STARTS = " `~#"
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _ATX = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)$")
 _CLOSING = re.compile(r"(?:^|[ \t])#+$")
@@ -108,18 +109,22 @@ def markdown_outline(text: str) -> tuple[Heading, ...]:
     """Return the # headings of Markdown outside fenced code, with byte offsets; at most 2,000."""
     headings: list[Heading] = []
     fence = ""
-    offset = 0
+    following = offset = counted = 0
     for line in text.split("\n"):
+        at, following = following, following + len(line) + 1
+        if line[:1] not in _STARTS or not line:
+            continue
         mark = _FENCE.match(line)
         if mark and not fence:
             fence = mark[1]
         elif mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
             fence = ""
         elif not fence and (match := _ATX.match(line)) and (title := _heading(match[2])):
+            offset += len(text[counted:at].encode("utf-8", "surrogatepass"))
+            counted = at
             headings.append(Heading(offset, len(match[1]), title))
             if len(headings) == _OUTLINE_ENTRIES:
                 break
-        offset += (len(line) if line.isascii() else len(line.encode("utf-8", "surrogatepass"))) + 1
     return tuple(headings)
 
 

@@ -18,7 +18,10 @@ _PATTERN = re.compile(
 
 def unescaped(text: str) -> str:
     """Return trafilatura's Markdown with `my\\_name` as `my_name`: people search for it, and quotes must match."""
-    return _PATTERN.sub(_plain, text)
+    if "\\" not in text:
+        return text
+    # no rule looks beyond a line, and few lines have a backslash
+    return "\n".join(_PATTERN.sub(_plain, line) if "\\" in line else line for line in text.split("\n"))
 
 
 def _plain(match: re.Match[str]) -> str:
