@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from functools import partial
 
 from manusfs.agent.opening import startup_chars
 from manusfs.agent.recite import todo_text
@@ -12,7 +13,7 @@ from manusfs.agent.setup import renew, setup
 from manusfs.agent.wishes import kept_before, not_kept
 from manusfs.compact import Fresh, Summariser, ask, compact, due, reopen, room
 from manusfs.errors import LimitReached, ManusfsError, ModelError
-from manusfs.messages import Model, Profile, Reply, Request, Usage
+from manusfs.messages import Delta, Model, Profile, Reply, Request, Usage
 from manusfs.records import Event
 from manusfs.tools.todo import TODO
 from manusfs.workspace.settings import Settings
@@ -38,7 +39,8 @@ def make_room(run: Running) -> bool:
     before, bills, kept = run.window.tokens, list[Event](), kept_before(run)
     steps = compact(run.window, policy, budget, run.workspace.renderer, _fresh(run), _summariser(run))
     try:
-        events = performed(steps, run.summary_model, lambda *paid: _paid(run, bills, *paid), lambda: _on_delta(run))
+        paid = partial(_paid, run, bills)
+        events = performed(steps, run.summary_model, paid, lambda model, request: _ask(run, model, request))
     except LimitReached as error:
         run.tell("warning", f"{error}; {error.hint}")
         events = ()
@@ -103,17 +105,17 @@ def performed(
     steps: Generator[Request, Reply, tuple[Event, ...]],
     model: Model | None,
     paid: Callable[[Usage, float | None, Event], None],
-    on_delta: Callable[[], None] = lambda: None,
+    reply_of: Callable[[Model, Request], Reply] = lambda model, request: model.reply(request),
 ) -> tuple[Event, ...]:
     """Send the requests that a compaction makes to `model`; return its events.
 
-    `paid` is told what each request cost, and the event that bills it.
+    `paid` is told what each request cost, and the event that bills it. `reply_of` stands in for `Model.reply`.
     """
     try:
         request = next(steps)
         while model is not None:
             try:
-                reply = model.reply(request, lambda delta: on_delta())
+                reply = reply_of(model, request)
             except ModelError as error:
                 request = steps.throw(error)
                 continue
@@ -137,9 +139,12 @@ def _paid(run: Running, bills: list[Event], usage: Usage, cost: float | None, bi
     bills.append(bill)
 
 
-def _on_delta(run: Running) -> None:
-    if run.stop.is_set():
-        raise Stopped
+def _ask(run: Running, model: Model, request: Request) -> Reply:
+    def on_delta(_: Delta) -> None:
+        if run.stop.is_set():
+            raise Stopped
+
+    return run.tree.ask(model, request, on_delta)
 
 
 def _fresh(run: Running) -> Fresh:

@@ -91,7 +91,9 @@ def _run(run: Running, calls: Sequence[Call], env: Environment) -> list[Outcome]
     # A sub-agent waits as long for its own calls, and then has its end to write.
     levels = max(0, run.settings.task_depth - run.depth) if any(run.tools.again(call.name) for call in calls) else 0
     grace_s = _GRACE_S * (1 + levels)
-    done = run_all(jobs, threads=THREADS, stopped=run.stop.is_set, skipped=nothing, grace_s=grace_s)
+    # What only looks or fetches can be done again.
+    brief = frozenset() if levels else frozenset(i for i, group in enumerate(groups) if group != writing)
+    done = run_all(jobs, threads=THREADS, stopped=run.stop.is_set, skipped=nothing, grace_s=grace_s, brief=brief)
     outcomes: dict[int, Outcome] = {}
     for group, results, instead in zip(groups, done, skipped, strict=True):
         outcomes.update(zip(group, results or instead, strict=True))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from manusfs.agent.compaction import make_room
 from manusfs.agent.dispatch import dispatch
+from manusfs.agent.interrupt import Left
 from manusfs.agent.reply import Kept, keep, usage_data
 from manusfs.agent.running import Running, Stopped, notice, now
 from manusfs.errors import ModelError
@@ -51,7 +52,7 @@ def loop(run: Running) -> Ended:
             return Ended("interrupted", message=f"stopped on request; {_RESUME}")
         try:
             reply = _ask(run)
-        except Stopped:
+        except (Stopped, Left):
             continue
         except ModelError as error:
             hint = f"; {error.hint}" if error.hint else ""
@@ -83,7 +84,7 @@ def _ask(run: Running) -> Reply | None:
         request = run.assembler.request(run.window)
         validate(request, paused=run.window.paused)
         try:
-            reply = run.model.reply(request, lambda delta: _on_delta(run, delta))
+            reply = run.tree.ask(run.model, request, lambda delta: _on_delta(run, delta))
         except ModelError as error:
             if error.kind != "context_overflow" or attempt:
                 raise

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
 __all__ = ["run_all"]
 
 T = TypeVar("T")
 _TICK_S = 0.2
+_BRIEF_S = 0.8
 
 
 def run_all(
-    jobs: Sequence[Callable[[], T]], *, threads: int, stopped: Callable[[], bool], skipped: T, grace_s: float = 5.0
+    jobs: Sequence[Callable[[], T]],
+    *,
+    threads: int,
+    stopped: Callable[[], bool],
+    skipped: T,
+    grace_s: float = 5.0,
+    brief: Collection[int] = (),
 ) -> list[T]:
     """Return what each of `jobs` returns, in their order; jobs must not raise, and what one raises ends the turn.
 
-    Once `stopped` says so, no further job begins, and those that run are waited for at most `grace_s` seconds; what
-    did not finish is `skipped`. Threads are daemons: one that hangs does not keep the process.
+    Once `stopped` says so, no further job begins, and those that run are waited for at most `grace_s` seconds, where
+    only jobs in `brief` are left for less than one; what did not finish is `skipped`. Threads are daemons: one that
+    hangs does not keep the process.
     """
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
     for index in range(len(jobs)):
@@ -42,7 +50,7 @@ def run_all(
     workers = [threading.Thread(target=work, daemon=True) for _ in range(min(threads, len(jobs)))]
     for worker in workers:
         worker.start()
-    return _collected(len(jobs), len(workers), done, stopped, skipped, grace_s)
+    return _collected(len(jobs), len(workers), done, stopped, skipped, grace_s, brief)
 
 
 def _collected(
@@ -52,10 +60,11 @@ def _collected(
     stopped: Callable[[], bool],
     skipped: T,
     grace_s: float,
+    brief: Collection[int],
 ) -> list[T]:
     results = [skipped] * count
-    left_s = grace_s
-    while running and left_s > 0:
+    left_s, missing = grace_s, set(range(count))
+    while running and left_s > 0 and not (left_s <= grace_s - _BRIEF_S and missing.issubset(brief)):
         try:
             item = done.get(timeout=_TICK_S)
         except queue.Empty:
@@ -67,4 +76,5 @@ def _collected(
             running -= 1
         else:
             results[item[0]] = item[1]
+            missing.discard(item[0])
     return results

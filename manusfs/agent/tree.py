@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from manusfs.agent.events import AgentEvent, OnEvent
-from manusfs.agent.interrupt import Stop
+from manusfs.agent.interrupt import Interrupt, Stop
 from manusfs.agent.roles import Role
 from manusfs.errors import UsageError
-from manusfs.messages import Model
+from manusfs.messages import Delta, Model, Reply, Request
 from manusfs.records import Fetched
 
 __all__ = ["Tree"]
@@ -52,6 +52,24 @@ class Tree:
         """Raise what the caller raised when a sub-agent told it something."""
         if self.failure is not None:
             raise self.failure
+
+    def ask(self, model: Model, request: Request, on_delta: Callable[[Delta], None]) -> Reply:
+        """Return the reply of `model`; Ctrl-C ends the wait for it, however long the model is silent.
+
+        Raises:
+            ModelError, InvalidRequest: as `Model.reply` does.
+            Left: the user asked for a stop.
+        """
+        stop = self.stop
+        if not isinstance(stop, Interrupt) or threading.current_thread() is not threading.main_thread():
+            return model.reply(request, on_delta)
+
+        def tell(delta: Delta) -> None:
+            with stop.leaving(False):  # what is being printed is not cut
+                on_delta(delta)
+
+        with stop.leaving():
+            return model.reply(request, tell)
 
     def tell(self, event: AgentEvent) -> None:
         """Tell the caller, one thread at a time."""

@@ -5,15 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from manusfs.cli.app import App
 from manusfs.cli.named import typed
-from manusfs.cli.out import data, emit, human_bytes, line, on_terminal, say, talk
+from manusfs.cli.out import counted, data, emit, human_bytes, line, on_terminal, say, talk
+from manusfs.cli.stopping import Pressed, stopped_by
 from manusfs.cli.types import SourceText
-from manusfs.errors import UsageError
+from manusfs.errors import Interrupted, UsageError
+
+if TYPE_CHECKING:
+    from manusfs.memory import Workspace
+    from manusfs.memory.adding import Added
 
 __all__ = ["add"]
 
@@ -33,24 +38,34 @@ def add(context: click.Context, sources: tuple[str, ...], allow_hosts: tuple[str
       manusfs add https://example.org/page paper.pdf notes.txt
       curl -s https://example.org/data | manusfs add -
 
-    Exit codes: 0 all were stored, 1 some failed, 2 usage, 78 no workspace.
+    Exit codes: 0 all were stored, 1 some failed, 2 usage, 78 no workspace, 130 interrupted: what came is stored.
     """
-    failed = 0
+    told, failed, stop = 0, 0, Pressed()
     with App(context).open({"allow_hosts": allow_hosts} if allow_hosts else None) as workspace:
-        named = [source for source in sources if source != "-"]
-        with _progress(len(sources), shown=not as_json) as step:
-            if "-" in sources:
-                failed += _tell(context, workspace.add_bytes(_piped()), as_json)
+        piped = _piped() if "-" in sources else b""
+        with stopped_by(context, stop.press), _progress(len(sources), shown=not as_json) as step:
+            for added in _added(workspace, sources, piped, stop):
+                told, failed = told + 1, failed + _tell(context, added, as_json)
                 step()
-            for added in workspace.add_all(named):
-                failed += _tell(context, added, as_json)
-                step()
+    if stop.is_set() and told < len(sources):
+        fallen = f", {failed} failed" if failed else ""
+        raise Interrupted(
+            f"stopped on request: {told - failed} of {counted(len(sources), 'source')} stored{fallen}, "
+            f"{len(sources) - told} left out",
+            hint="the same command again brings the rest; what is stored is not stored twice",
+        )
     if failed:
         talk(context, f"{failed} of {len(sources)} failed")
     context.exit(1 if failed else 0)
 
 
-def _tell(context: click.Context, added: Any, as_json: bool) -> int:
+def _added(workspace: Workspace, sources: tuple[str, ...], piped: bytes, stop: Pressed) -> Iterator[Added]:
+    if piped:
+        yield workspace.add_bytes(piped)
+    yield from workspace.add_all([source for source in sources if source != "-"], stop.is_set)
+
+
+def _tell(context: click.Context, added: Added, as_json: bool) -> int:
     if as_json:
         emit(added.to_json())
     elif added.error:
@@ -65,7 +80,10 @@ def _tell(context: click.Context, added: Any, as_json: bool) -> int:
 def _piped() -> bytes:
     if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
         raise UsageError("nothing is piped in", hint="… | manusfs add -")
-    return sys.stdin.buffer.read()
+    piped = sys.stdin.buffer.read()
+    if not piped:
+        raise UsageError("what was piped in is empty: nothing was stored", hint="… | manusfs add -")
+    return piped
 
 
 @contextmanager

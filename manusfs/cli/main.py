@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
@@ -162,7 +163,7 @@ def _run(arguments: list[str] | None) -> int:
         complain(usage_message(error), usage_hint(error))
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        complain("interrupted", "`manusfs resume` goes on with a session that was interrupted; else run it again")
+        complain("interrupted", _after_a_stop(given))
         return 130
     except BrokenPipeError:
         # The reader of our output has gone; python would complain again when it flushes at exit.
@@ -173,6 +174,12 @@ def _run(arguments: list[str] | None) -> int:
             raise
         complain(*_unexpected(error))
         return 1
+
+
+def _after_a_stop(given: Sequence[str]) -> str:
+    if not {"run", "resume", "demo"}.isdisjoint(given):
+        return "`manusfs resume` goes on with a session that has begun; else run the same command again"
+    return "nothing is half-done: run the same command again"
 
 
 def _unexpected(error: Exception) -> tuple[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from manusfs.cli.heard import Heard
 from manusfs.cli.named import typed
 from manusfs.cli.out import counted, data, say, talk
 from manusfs.cli.remember import recalled, remembered
+from manusfs.cli.stopping import stopped_by
 from manusfs.cli.types import Amount, Count, PolicyName, SessionName, SourceText
 from manusfs.compact.policy import policy_names
 from manusfs.errors import ConfigError, NotFound, NoWorkspace, UsageError
@@ -154,7 +154,7 @@ def perform(
 
     stop, heard = Interrupt(), Heard()
     quiet = bool((context.find_root().obj or {}).get("quiet"))
-    with _stopped_by(stop.press), Live(quiet=quiet or given.as_json) as live:
+    with stopped_by(context, stop.press), Live(quiet=quiet or given.as_json) as live:
         result = work(agent_for(App(context), workspace, heard if given.as_json else live, stop, given))
     if given.as_json:
         if before_result is not None:
@@ -163,18 +163,6 @@ def perform(
     else:
         _print(context, result)
     return result.exit_code
-
-
-@contextmanager
-def _stopped_by(press: Callable[..., None]) -> Iterator[None]:
-    """Let Ctrl-C, a polite kill and a closed terminal call `press`; a signal that is ignored (nohup) stays so."""
-    wanted = [s for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(s) != signal.SIG_IGN]
-    before = [(number, signal.signal(number, press)) for number in wanted]
-    try:
-        yield
-    finally:
-        for number, handler in before:
-            signal.signal(number, handler)
 
 
 def agent_for(app: App, workspace: Workspace, on_event: Callable[[AgentEvent], None], stop: Any, given: Given) -> Agent:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import queue
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, wait
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -19,6 +21,7 @@ _AHEAD = 8
 """Sources that are brought before the first of them is stored."""
 _GROUP = 8
 _GROUP_BYTES = 32 << 20
+_TICK_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,37 +81,88 @@ Bring = Callable[[str], Fetched]
 Record = Callable[[Sequence[Event]], None]
 
 
-def add_all(sources: Iterable[str], bring: Bring, intake: Intake, session: str, record: Record) -> Iterator[Added]:
+def add_all(
+    sources: Iterable[str],
+    bring: Bring,
+    intake: Intake,
+    session: Callable[[], str],
+    record: Record,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Iterator[Added]:
     """Yield what became of each of `sources`, in their order, as soon as it is durable.
 
     They are brought by a few threads, a few ahead; what came is stored in groups. A source that fails is told as an
-    error and stops no other.
+    error and stops no other. `session` is asked for its name when there is something to store. Once `stopped` says so,
+    what came is stored, and what is still on its way is left and not waited for.
 
     Raises:
         StorageError: the workspace can't be written: then nothing else could be added either.
     """
-    pool = ThreadPoolExecutor(_THREADS, "add")
-    waiting: deque[tuple[str, Future[Fetched]]] = deque()
+    bringers = _Bringers(bring)
+    waiting: deque[_Coming] = deque()
     rest = iter(sources)
     try:
         while True:
-            while len(waiting) < _AHEAD and (source := next(rest, None)) is not None:
-                waiting.append((source, pool.submit(bring, source)))
+            while len(waiting) < _AHEAD and not stopped() and (source := next(rest, None)) is not None:
+                waiting.append((source, bringers.send_for(source)))
             if not waiting:
                 return
-            yield from _store(_group(waiting), intake, session, record)
+            yield from _store(_group(waiting, stopped), intake, session, record)
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        bringers.close()
 
 
-def _group(waiting: deque[tuple[str, Future[Fetched]]]) -> list[tuple[str, Fetched | ManusfsError]]:
-    """Take the next source, waiting for it, and those behind it that are there already."""
+_Coming = tuple[str, "Future[Fetched]"]
+
+
+class _Bringers:
+    """Threads that bring sources. They are daemons: one that waits for a server keeps nobody who wants to stop."""
+
+    def __init__(self, bring: Bring) -> None:
+        self._bring = bring
+        self._wanted: queue.SimpleQueue[_Coming | None] = queue.SimpleQueue()
+        self._threads = 0
+
+    def send_for(self, source: str) -> Future[Fetched]:
+        """Return what will hold the body of `source`."""
+        coming: Future[Fetched] = Future()
+        self._wanted.put((source, coming))
+        if self._threads < _THREADS:
+            self._threads += 1
+            threading.Thread(target=self._work, name="add", daemon=True).start()
+        return coming
+
+    def close(self) -> None:
+        """Let each thread end with what it is about; what was not begun is not brought."""
+        try:
+            while True:
+                self._wanted.get_nowait()
+        except queue.Empty:
+            pass
+        for _ in range(self._threads):
+            self._wanted.put(None)
+
+    def _work(self) -> None:
+        while (wanted := self._wanted.get()) is not None:
+            source, coming = wanted
+            try:
+                coming.set_result(self._bring(source))
+            except BaseException as error:  # noqa: BLE001 - handed over to the thread that asked, which raises it
+                coming.set_exception(error)
+
+
+def _group(waiting: deque[_Coming], stopped: Callable[[], bool]) -> list[tuple[str, Fetched | ManusfsError]]:
+    """Take the next source, waiting for it, and those behind it that are there; empty when a stop came before any."""
     group: list[tuple[str, Fetched | ManusfsError]] = []
     size = 0
     while waiting and len(group) < _GROUP and size < _GROUP_BYTES and (not group or waiting[0][1].done()):
-        source, future = waiting.popleft()
+        source, coming = waiting.popleft()
+        while not wait([coming], _TICK_S).done and not stopped():
+            pass
+        if not coming.done():
+            continue
         try:
-            fetched = future.result()
+            fetched = coming.result()
         except ManusfsError as error:
             group.append((source, error))
             continue
@@ -118,7 +172,7 @@ def _group(waiting: deque[tuple[str, Future[Fetched]]]) -> list[tuple[str, Fetch
 
 
 def _store(
-    group: Sequence[tuple[str, Fetched | ManusfsError]], intake: Intake, session: str, record: Record
+    group: Sequence[tuple[str, Fetched | ManusfsError]], intake: Intake, session: Callable[[], str], record: Record
 ) -> Iterator[Added]:
     bodies = [fetched for _, fetched in group if isinstance(fetched, Fetched)]
     taken = iter(_taken(bodies, intake, session, record))
@@ -130,10 +184,10 @@ def _store(
             yield Added(secrets.text(source), error=secrets.text(error))
 
 
-def _taken(bodies: Sequence[Fetched], intake: Intake, session: str, record: Record) -> list[Taken]:
+def _taken(bodies: Sequence[Fetched], intake: Intake, session: Callable[[], str], record: Record) -> list[Taken]:
     if not bodies:
         return []
-    taken = intake.take(bodies, session, [""] * len(bodies))
+    taken = intake.take(bodies, session(), [""] * len(bodies))
     record([intake.event(one, "") for one in taken])
     try:
         intake.index(taken)

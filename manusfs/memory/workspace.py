@@ -190,16 +190,17 @@ class Workspace:
         (added,) = self.add_all([source])
         return added
 
-    def add_all(self, sources: Iterable[str]) -> Iterator[Added]:
+    def add_all(self, sources: Iterable[str], stopped: Callable[[], bool] = lambda: False) -> Iterator[Added]:
         """Yield what became of each source, in order, as soon as it is durable and can be read; a few at a time.
+
+        Once `stopped` says so, what came is stored and yielded, and what is still on its way is left.
 
         Raises:
             StorageError: the workspace can't be written.
         """
         from manusfs.memory.adding import add_all
 
-        transcript = self._intake_session()
-        yield from add_all(sources, self._bring, self.intake, transcript.session, self._record)
+        yield from add_all(sources, self._bring, self.intake, self._intake_name, self._record, stopped)
         self.index.flush()
 
     def add_bytes(self, data: bytes, label: str = "stdin") -> Added:
@@ -207,9 +208,8 @@ class Workspace:
         from manusfs.memory.adding import add_all
         from manusfs.memory.sources import from_bytes
 
-        transcript = self._intake_session()
         body = from_bytes(data, label)
-        (added,) = add_all([label], lambda _: body, self.intake, transcript.session, self._record)
+        (added,) = add_all([label], lambda _: body, self.intake, self._intake_name, self._record)
         self.index.flush()
         return added
 
@@ -343,6 +343,9 @@ class Workspace:
                 self._transcript = Transcript.create(self.folder, "intake", title="added")
             return self._transcript
 
+    def _intake_name(self) -> str:
+        return self._intake_session().session
+
     def _end_intake_session(self) -> None:
         with self._writing:
             if self._transcript is not None:
@@ -354,8 +357,7 @@ class Workspace:
             self._intake_session().append(events)
 
     def _keep(self, fetched: Fetched) -> Meta:
-        session = self._intake_session().session
-        (taken,) = self.intake.take([fetched], session, [""])
+        (taken,) = self.intake.take([fetched], self._intake_name(), [""])
         self._record([self.intake.event(taken, "")])
         self.intake.index(taken)
         return taken.meta
