@@ -13,6 +13,7 @@ from manusfs.memory.search.chunk import Chunk
 from manusfs.memory.search.fold import fold_plain
 from manusfs.memory.search.hits import Hit, Hits
 from manusfs.memory.search.match import Matcher
+from manusfs.memory.search.named import on_host
 from manusfs.memory.search.passages import window
 from manusfs.memory.search.query import Filters, Query, Term
 from manusfs.memory.search.rank import ranked
@@ -297,7 +298,7 @@ def _owner(within: str) -> tuple[str, str | None]:
 def _passes(body: Body, filters: Filters) -> bool:
     if filters.kinds and body.kind not in filters.kinds:
         return False
-    if filters.hosts and not any(body.host == host or body.host.endswith(f".{host}") for host in filters.hosts):
+    if filters.hosts and not any(on_host(body.host, host) for host in filters.hosts):
         return False
     if filters.sessions and body.session not in filters.sessions:
         return False

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from manusfs.errors import UsageError
+from manusfs.memory.search.named import on_host
 from manusfs.records import escape
 from manusfs.session import sessions
 from manusfs.store import ObservationRow
@@ -68,7 +69,7 @@ def fitting(index: Index, *, kind: str = "", host: str = "", session: str = "", 
 def _fits(row: ObservationRow, kind: str, host: str, session: str, after: str) -> bool:
     return (
         (not kind or row.kind == kind)
-        and (not host or row.host == host or row.host.endswith(f".{host}"))
+        and (not host or on_host(row.host, host))
         and (not session or row.session == session)
         and (not after or row.created >= after)
     )

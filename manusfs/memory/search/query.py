@@ -155,12 +155,17 @@ def _filters(found: dict[str, list[str]]) -> Filters:
     last = {name: values[-1] for name, values in found.items()}
     return Filters(
         tuple(found.get("kind", ())),
-        tuple(host.lower() for host in found.get("host", ())),
+        tuple(_host(value) for value in found.get("host", ())),
         tuple(found.get("session", ())),
         last.get("after", ""),
         last.get("before", ""),
         last.get("within", "").strip('"'),
     )
+
+
+def _host(value: str) -> str:
+    """Return the host of `value`, which may be a whole URL."""
+    return value.lower().rpartition("://")[2].partition("/")[0]
 
 
 def _terms(words: Iterable[str]) -> Iterator[Term]:

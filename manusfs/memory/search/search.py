@@ -13,6 +13,7 @@ from manusfs.memory.search.finder import find
 from manusfs.memory.search.grep import Matches, grep
 from manusfs.memory.search.hits import Hits
 from manusfs.memory.search.listing import Listing, fitting, listing
+from manusfs.memory.search.named import completed, unknown
 from manusfs.memory.search.query import Query, parse
 from manusfs.memory.search.reindex import Counts, Progress
 from manusfs.memory.search.reorder import Scorer, reordered
@@ -48,17 +49,16 @@ class Search:
     def search(self, query: str, within: str | None = None, limit: int = 10, kinds: Sequence[str] = ()) -> Hits:
         """Return up to `limit` passages that fit `query` best.
 
-        Any text is a query: words in any form, "phrases in quotes", -word, kind:web,
-        host:example.org, session:…, after:2026-01-31, before:…, within=ref. Sources come before what was written here
+        Any text is a query: words in any form, "phrases in quotes", -word, kind:web, host:example.org (with all below
+        it, on any port), session:…, after:2026-01-31, before:…, within=ref. Sources come before what was written here
         (`finder.OWN_WEIGHTS`) unless `kind:` asks for it.
 
         `within` is a ref, a path or a folder; `kinds` are those of `kind:`. An empty result has a `note` that says why.
         """
         parsed = parse(query)
         filters = parsed.filters
-        parsed = replace(
-            parsed, filters=replace(filters, within=within or filters.within, kinds=(*filters.kinds, *kinds))
-        )
+        filters = replace(filters, within=within or filters.within, kinds=(*filters.kinds, *kinds))
+        parsed = replace(parsed, filters=completed(self._folder, filters))
         self.refresh()
         if missing := self._missing(parsed.filters.within):
             return Hits(note=missing)
@@ -68,6 +68,8 @@ class Search:
             hits = self._find(parsed, limit)
         if self.scorer is not None and hits:
             hits = reordered(hits, query, self.scorer, limit)
+        if not hits and (absent := unknown(self._folder, self._index, parsed.filters)):
+            hits.note = absent
         hits.note = " ".join([*parsed.remarks, *([hits.note] if hits.note else [])])
         if self._unreadable and not hits.note.endswith("`manusfs verify`."):
             lost = f"{self._unreadable} observations are damaged and were left out: run `manusfs verify`."
