@@ -12,7 +12,7 @@ from manusfs.agent.running import Running
 from manusfs.agent.setup import setup
 from manusfs.agent.sources import Given, shortened
 from manusfs.memory.sources import from_bytes
-from manusfs.records import Event, valid_text
+from manusfs.records import Event, counted, valid_text
 
 if TYPE_CHECKING:
     from manusfs.memory import Taken
@@ -84,6 +84,6 @@ def _holds(run: Running) -> str:
     if not notes and not observations:
         return ""
     return (
-        f"The workspace holds {observations} observations and {notes} notes of earlier work: "
+        f"The workspace holds {counted(observations, 'observation')} and {counted(notes, 'note')} of earlier work: "
         "look there (list, search) before you fetch anew."
     )

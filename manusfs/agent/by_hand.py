@@ -17,7 +17,7 @@ from manusfs.compact import AskFirst, Budget, Outlook, Policy, Summarise, compac
 from manusfs.context import Window, fold
 from manusfs.errors import ConfigError, NotFound, UsageError
 from manusfs.messages import Model, Profile
-from manusfs.records import Event
+from manusfs.records import Event, counted
 from manusfs.session import Transcript
 from manusfs.workspace.settings import Settings
 
@@ -136,7 +136,7 @@ def undo_compaction(workspace: Workspace, session: str, number: int = 1, *, view
         standing = [one for one in compactions(transcript.events) if one.standing]
         if not 1 <= number <= len(standing):
             count = len(standing)
-            what = f"{count} compactions stand" if count > 1 else f"{count or 'no'} compaction stands"
+            what = f"{counted(count, 'compaction') if count else 'no compaction'} {'stand' if count > 1 else 'stands'}"
             raise NotFound(
                 f"{what} in session {session}; there is none to undo at {number}",
                 hint=f"manusfs undo --list --session {session}",
@@ -236,7 +236,8 @@ def _writer(
     said = plan[0] is asked[0]
     if dry_run:
         blocks = sum(len(window.between(text)) for move in asked for text in move.blocks)
-        line = f"the policy has {blocks} blocks summarised by a model; a dry run asks none and shows their ledger"
+        what = f"{counted(blocks, 'block')} summarised by a model"
+        line = f"the policy has {what}; a dry run asks none and shows their ledger"
         return None, line if said else ""
     try:
         model = writer(window.setup.model) if writer is not None else None

@@ -7,6 +7,7 @@ from manusfs.agent.loop import Ended
 from manusfs.agent.reply import Call
 from manusfs.agent.resume import closing
 from manusfs.agent.running import Running
+from manusfs.records import counted
 
 __all__ = ["open_again", "reopened"]
 
@@ -31,7 +32,7 @@ def reopened(run: Running) -> Ended | None:
     again = open_again(run)
     events = closing(run.transcript.events, {call.id for call in again})
     if events:
-        open_ = "1 call was open" if len(events) == 1 else f"{len(events)} calls were open"
+        open_ = f"{counted(len(events), 'call')} {'was' if len(events) == 1 else 'were'} open"
         run.tell("warning", f"{open_} when the session stopped; not run again")
         run.record(events)
     if not again:

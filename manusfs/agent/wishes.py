@@ -7,7 +7,7 @@ from typing import Any
 from manusfs.agent.running import Running
 from manusfs.compact import PINNED_SHARE
 from manusfs.context import Item, Key, Window, observed_in, sent
-from manusfs.records import MsgRef, ObsRef, Ref, ViewPart
+from manusfs.records import MsgRef, ObsRef, Ref, ViewPart, counted
 
 __all__ = ["in_full", "kept_before", "not_kept", "status"]
 
@@ -41,7 +41,7 @@ def status(run: Running) -> dict[str, Any]:
     for wish, words in (("fold", "to be folded then"), ("keep", "to be kept in full over it")):
         keys = [key for key, what in wished.items() if what == wish]
         if keys:
-            told[words] = f"{len(keys)} blocks, about {_tokens(window, keys):,} tokens"
+            told[words] = f"{counted(len(keys), 'block')}, about {_tokens(window, keys):,} tokens"
     return told | {"tokens that may be kept": f"{int(budget.limit * PINNED_SHARE):,}"} if wished else told
 
 
@@ -57,9 +57,10 @@ def not_kept(window: Window, keys: list[Key]) -> str:
         return ""
     refs = ", ".join(str(MsgRef(window.session, *key)) for key in lost[-_MOST_NAMED:])
     more = f" and {len(lost) - _MOST_NAMED} more" if len(lost) > _MOST_NAMED else ""
+    what = f"{counted(len(lost), 'block')} did not fit and {'is' if len(lost) == 1 else 'are'} folded"
     return (
-        f"the context was compacted. Of what you asked to keep in full, {len(lost)} blocks did not fit and are folded: "
-        f"{refs}{more}. Read them by these refs when you need them."
+        f"the context was compacted. Of what you asked to keep in full, {what}: {refs}{more}. "
+        "Read them by these refs when you need them."
     )
 
 

@@ -11,10 +11,11 @@ import click
 
 from manusfs.cli.app import App
 from manusfs.cli.named import typed
-from manusfs.cli.out import counted, data, emit, human_bytes, line, on_terminal, say, talk
+from manusfs.cli.out import data, emit, human_bytes, line, on_terminal, say, talk
 from manusfs.cli.stopping import Pressed, stopped_by
 from manusfs.cli.types import SourceText
 from manusfs.errors import Interrupted, UsageError
+from manusfs.records import counted
 
 if TYPE_CHECKING:
     from manusfs.memory import Workspace

@@ -9,9 +9,10 @@ import click
 
 from manusfs.cli.app import App
 from manusfs.cli.named import typed
-from manusfs.cli.out import counted, data, emit, human_bytes, talk
+from manusfs.cli.out import data, emit, human_bytes, talk
 from manusfs.cli.types import ReportPath
 from manusfs.errors import NotFound
+from manusfs.records import counted
 
 if TYPE_CHECKING:
     from manusfs.memory.links import Links
@@ -75,7 +76,8 @@ def cite(context: click.Context, report: str, fix: bool, as_json: bool) -> None:
         totals = {"total": checked.total, "verified": checked.verified, "normalised": checked.normalised}
         emit({**totals, "uncited": list(checked.uncited)})
     else:
-        data(f"{checked.verified} of {checked.total} citations stand word for word in their span")
+        stand = "stands word for word in its span" if checked.total == 1 else "stand word for word in their span"
+        data(f"{checked.verified} of {counted(checked.total, 'citation')} {stand}")
         for state in dict.fromkeys(citation.state for citation in checked.all if citation.state != "exact"):
             data(f"{state}: {citations.STATES[state]}")
         for claim in checked.uncited:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from manusfs.cli.app import App, Keys
-from manusfs.cli.out import counted, data, emit, talk
+from manusfs.cli.out import data, emit, talk
 from manusfs.cli.remember import recalled
 from manusfs.cli.sessions import events_of
 from manusfs.cli.types import Count, PolicyName, SessionName
 from manusfs.compact.policy import policy_names
+from manusfs.records import counted
 
 if TYPE_CHECKING:
     from manusfs.agent import Changed, Compaction

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from manusfs.cli.app import App
-from manusfs.cli.out import counted, data, emit, human_bytes, talk
+from manusfs.cli.out import data, emit, human_bytes, talk
 from manusfs.errors import UsageError
+from manusfs.records import counted
 
 if TYPE_CHECKING:
     from manusfs.memory.garbage import Garbage

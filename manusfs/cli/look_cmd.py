@@ -12,6 +12,7 @@ from manusfs.cli.app import App
 from manusfs.cli.out import data, emit, human_bytes, line, talk
 from manusfs.cli.types import RefText
 from manusfs.errors import UsageError
+from manusfs.records import counted
 
 __all__ = ["ls", "note", "search"]
 
@@ -60,7 +61,7 @@ def _file(record: dict[str, Any]) -> str:
 def _session(record: dict[str, Any]) -> str:
     state = f"stopped ({record['stop']})" if record["state"] == "stopped" else record["state"]
     purpose, turns = record["purpose"], record["turns"]
-    word = "turn" if turns == 1 else "turns"
+    word = counted(turns, "turn").partition(" ")[2]
     return f"{record['session']}  {purpose:<6} {state:<10} {turns:>4} {word:<5}  {line(record['title'], 60)}"
 
 

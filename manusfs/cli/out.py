@@ -18,7 +18,6 @@ from manusfs.records import escape
 
 __all__ = [
     "complain",
-    "counted",
     "data",
     "emit",
     "human_bytes",
@@ -107,11 +106,6 @@ def line(text: str, limit: int = 70) -> str:
     """Return `text` as one line of at most `limit` characters, without controls."""
     text = " ".join(escape.terminal(masked(text)).split())
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return `number` and `noun`, in the plural unless it is one: "1 ref", "2 refs"."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def human_bytes(size: int) -> str:

@@ -14,6 +14,7 @@ from manusfs.cli.out import data, emit, say, talk
 from manusfs.cli.types import Count, RefText
 from manusfs.errors import NotFound, UsageError
 from manusfs.memory.reading import Reading
+from manusfs.records import counted
 
 if TYPE_CHECKING:
     from manusfs.memory import Workspace
@@ -141,5 +142,5 @@ def _copy(workspace: Workspace, ref: str, start: int, limit: int | None) -> None
 def _beyond(made: Reading, lines: tuple[int, ...] | None) -> str:
     """Return why nothing was printed."""
     if lines:
-        return f"there is no line {lines[0]}: {made.ref} ends before it ({made.total} bytes)"
-    return f"nothing stands there: {made.ref} has {made.total} bytes"
+        return f"there is no line {lines[0]}: {made.ref} ends before it ({counted(made.total, 'byte')})"
+    return f"nothing stands there: {made.ref} has {counted(made.total, 'byte')}"

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from manusfs.cli.app import App
-from manusfs.cli.out import counted, data, emit, line, talk
+from manusfs.cli.out import data, emit, line, talk
 from manusfs.errors import NoWorkspace, StorageError, UsageError
+from manusfs.records import counted
 
 if TYPE_CHECKING:
     from manusfs.lab import Outcome, Terms

@@ -15,12 +15,13 @@ import click
 from manusfs.cli.app import App, Keys
 from manusfs.cli.heard import Heard
 from manusfs.cli.named import typed
-from manusfs.cli.out import counted, data, say, talk
+from manusfs.cli.out import data, say, talk
 from manusfs.cli.remember import recalled, remembered
 from manusfs.cli.stopping import stopped_by
 from manusfs.cli.types import Amount, Count, PolicyName, SessionName, SourceText
 from manusfs.compact.policy import policy_names
 from manusfs.errors import ConfigError, NotFound, NoWorkspace, UsageError
+from manusfs.records import counted
 
 if TYPE_CHECKING:
     from manusfs.agent import Agent, AgentEvent, Result

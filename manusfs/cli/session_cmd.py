@@ -8,10 +8,11 @@ import click
 
 from manusfs.cli.app import App
 from manusfs.cli.fill import show_filling
-from manusfs.cli.out import counted, data, emit, human_bytes, line, talk
+from manusfs.cli.out import data, emit, human_bytes, line, talk
 from manusfs.cli.sessions import events_of, has_gaps
 from manusfs.cli.types import Count, SessionName
 from manusfs.errors import Damaged, InvalidRequest
+from manusfs.records import counted
 
 if TYPE_CHECKING:
     from manusfs.memory import Workspace
@@ -79,7 +80,8 @@ def context(context: click.Context, session: str | None, number: int | None, tok
     with App(context).open() as workspace:
         name, events = events_of(workspace, session)
         if number is None and (count := open_calls(events)):
-            talk(context, f"{count} calls have no result yet: shown as a resume would send them")
+            have = f"{counted(count, 'call')} {'has' if count == 1 else 'have'}"
+            talk(context, f"{have} no result yet: shown as a resume would send it")
         if gaps := has_gaps(events):
             talk(context, "the transcript has a damaged line: a reply that is lost is not counted as a step")
         try:
@@ -134,7 +136,7 @@ def _print_session(name: str, total: dict[str, Any], as_json: bool) -> None:
     tokens = total["input_tokens"] + read + wrote
     cost = f", ${total['cost_usd']:.4f}" if total["cost_usd"] else ""
     data(
-        f"{name}  {total['replies']} repl{'y' if total['replies'] == 1 else 'ies'}, {counted(total['calls'], 'call')}, "
+        f"{name}  {counted(total['replies'], 'reply', 'replies')}, {counted(total['calls'], 'call')}, "
         f"{counted(total['observations'], 'observation')}, {counted(total['epochs'], 'epoch')}; "
         f"{tokens:,} tokens in ({read:,} from the cache), {total['output_tokens']:,} out, "
         f"{total['saved_tokens']:,} kept out by stubs{cost}"
@@ -156,7 +158,7 @@ def _print_branch(branch: Branch, lead: str, below: str) -> None:
     state = f"{branch.state} ({branch.stop})" if branch.state in ("failed", "stopped") and branch.stop else branch.state
     who = "".join(f", {word}" for word in (f"agent {branch.agent}" if branch.agent else "", branch.mode) if word)
     ref = f"  {branch.ref}" if branch.ref else ""
-    replies = f"{total['replies']} {'turn' if total['replies'] == 1 else 'turns'}"
+    replies = counted(total["replies"], "turn")
     data(
         f"{lead}{branch.session}  {state}{who}  {replies}, {_tokens_in(total):,} tokens in, "
         f"{total['output_tokens']:,} out{cost}{ref}  {line(branch.title, 60)}"

@@ -12,9 +12,10 @@ import click
 
 from manusfs.cli.app import App
 from manusfs.cli.named import typed
-from manusfs.cli.out import counted, data, emit, human_bytes, line, talk
+from manusfs.cli.out import data, emit, human_bytes, line, talk
 from manusfs.cli.types import SkillName
 from manusfs.errors import NoWorkspace
+from manusfs.records import counted
 
 if TYPE_CHECKING:
     from manusfs.skills import Broken, Entry, Skills

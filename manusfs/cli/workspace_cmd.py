@@ -14,8 +14,9 @@ import click
 
 from manusfs.cli import named
 from manusfs.cli.app import App
-from manusfs.cli.out import counted, data, emit, line, talk
+from manusfs.cli.out import data, emit, line, talk
 from manusfs.errors import NoWorkspace
+from manusfs.records import counted
 from manusfs.workspace.settings import OWNER_ONLY, PINNED
 
 __all__ = ["config", "init", "trust"]

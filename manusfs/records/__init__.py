@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         part_to_json,
     )
     from manusfs.records.source import Kind, Source, observation_id
+    from manusfs.records.words import counted
 
 __all__ = [
     "BLOCK_BYTES",
@@ -52,6 +53,7 @@ __all__ = [
     "TextPart",
     "ViewPart",
     "canonical",
+    "counted",
     "escape",
     "observation_id",
     "parse_ref",
@@ -66,6 +68,7 @@ _HOMES = dict.fromkeys(("KINDS", "Event", "EventKind"), "events")
 _HOMES |= dict.fromkeys(("BLOCK_BYTES", "FORMAT", "FileMeta", "Heading", "HttpMeta", "Meta"), "observation")
 _HOMES |= dict.fromkeys(("MsgRef", "ObsRef", "PathRef", "Ref", "Span", "parse_ref"), "refs")
 _HOMES |= dict.fromkeys(("Kind", "Source", "observation_id"), "source")
+_HOMES["counted"] = "words"
 _HOMES |= {name: "results" for name in __all__ if name not in _HOMES and name not in globals()}
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, cast
 
 from manusfs.errors import ManusfsError, ToolError
-from manusfs.records import Part, Ref, Shown, TextPart, escape
+from manusfs.records import Part, Ref, Shown, TextPart, counted, escape
 from manusfs.tools.env import ToolEnv
 from manusfs.tools.read import read
 from manusfs.tools.schema import tool
@@ -87,7 +86,9 @@ def _fold(env: ToolEnv, ref: str, told: _Told) -> None:
         return
     told.folds += [block for block, _ in blocks]
     saved = sum(max(0, tokens - _FOLDED_TOKENS) for _, tokens in blocks)
-    told.lines.append(f"fold {name}: {_count(blocks)}, saves about {saved:,} tokens from the next compaction on")
+    told.lines.append(
+        f"fold {name}: {counted(len(blocks), 'block')}, saves about {saved:,} tokens from the next compaction on"
+    )
 
 
 def _bring_back(env: ToolEnv, share: _Share, ref: str, told: _Told) -> None:
@@ -119,7 +120,3 @@ def _parsed(env: ToolEnv, ref: str) -> Ref | None:
         return env.workspace.resolver.parse(ref)
     except ManusfsError:
         return None
-
-
-def _count(blocks: Sequence[object]) -> str:
-    return f"{len(blocks)} block{'' if len(blocks) == 1 else 's'}"

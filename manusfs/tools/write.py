@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from manusfs.errors import ToolError
-from manusfs.records import Shown, TextPart, escape, valid_text
+from manusfs.records import Shown, TextPart, counted, escape, valid_text
 from manusfs.tools.env import ToolEnv
 from manusfs.tools.places import portable, replaced, writable
 from manusfs.tools.schema import tool
@@ -43,5 +43,7 @@ def write(env: ToolEnv, path: str, content: str, append: bool = False) -> Shown:
             details = replaced(root, place, old, data)
         root.write_atomic(place, data)
     verb = "Wrote" if old is None else "Added to" if append else "Replaced"
-    text = f"{verb} {escape.field(place, 400)}: {len(data)} bytes, {len(data.splitlines())} lines."
+    text = (
+        f"{verb} {escape.field(place, 400)}: {counted(len(data), 'byte')}, {counted(len(data.splitlines()), 'line')}."
+    )
     return Shown((TextPart(text),), (place,), details)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from manusfs.records import Event, MsgRef, canonical
+from manusfs.records import Event, MsgRef, canonical, counted
 
 __all__ = ["Entry", "timeline"]
 
@@ -42,10 +42,8 @@ def _wordings(event: Event) -> Iterator[tuple[str, str]]:
     if event.kind == "session":
         yield "session", f"{data.get('session')} ({data.get('purpose')})"
     elif event.kind == "epoch":
-        yield (
-            "epoch",
-            f"{data.get('n')}: {data.get('because')}, model {data.get('model')}, {len(data.get('tools', ()))} tools",
-        )
+        tools = counted(len(data.get("tools", ())), "tool")
+        yield "epoch", f"{data.get('n')}: {data.get('because')}, model {data.get('model')}, {tools}"
     elif event.kind == "message":
         yield from _message(data)
     elif event.kind == "observation":
@@ -59,7 +57,10 @@ def _wordings(event: Event) -> Iterator[tuple[str, str]]:
         yield "usage", f"{total} tokens in ({read} cached), {data.get('output_tokens', 0)} out"
     elif event.kind == "compaction":
         before, after = data.get("before_tokens"), data.get("after_tokens")
-        yield "compaction", f"{data.get('policy')}: {before} to {after} tokens, {len(data.get('moves', ()))} moves"
+        yield (
+            "compaction",
+            f"{data.get('policy')}: {before} to {after} tokens, {counted(len(data.get('moves', ())), 'move')}",
+        )
     elif event.kind == "child":
         told = " ".join(str(data[name]) for name in ("state", "stop") if data.get(name))
         yield "child", f"{data.get('session')} {told}" + (f": {data['title']}" if data.get("title") else "")

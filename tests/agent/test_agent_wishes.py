@@ -93,4 +93,4 @@ def test_what_did_not_fit_is_told_with_its_ref(tmp_path: Path) -> None:
         return fetches([f"{PAGES}{turn}"], limit=3_000) if turn < 40 else "Done."
 
     run(tmp_path / "w", brain)
-    assert notices and re.search(r"\d blocks did not fit and are folded: msg:\S+", notices[0])
+    assert notices and re.search(r"1 block did not fit and is folded: msg:\S+", notices[0])

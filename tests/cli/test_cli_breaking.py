@@ -23,7 +23,7 @@ def test_the_request_of_a_session_that_died_in_a_call_is_the_one_that_resume_sen
     asked = next(i for i, line in enumerate(lines) if b'"type":"tool_use"' in line)
     transcript.write_bytes(b"".join(lines[: asked + 1]))
     done = filled("context", session, "--json")
-    assert done.code == 0 and "calls have no result yet" in done.err
+    assert done.code == 0 and "1 call has no result yet" in done.err
     results = json.loads(done.out)["messages"][-1]["content"]
     assert all(block["type"] == "tool_result" and "interrupted" in str(block["content"]) for block in results)
     assert filled("resume", session, "--json").code == 0

@@ -107,7 +107,7 @@ def test_one_is_not_told_in_the_plural(filled: Call, tmp_path: Path) -> None:
     said += "".join(filled(*words).err for words in (("stats",), ("gc",), ("index", "rebuild")))
     assert "1 observation" in said
     assert filled("compact").code == 0
-    said += filled("undo", "7").err
+    said += filled("undo", "7").err + filled("context").err
     assert "1 compaction stands" in said
     assert filled("run", "Who built it?", "--max-turns", "1").code == 75
     said += filled("ls", "sessions").out

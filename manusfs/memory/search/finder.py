@@ -20,7 +20,7 @@ from manusfs.memory.search.rank import ranked
 from manusfs.memory.search.same import Repetitions, words_of
 from manusfs.memory.search.spelling import corrected
 from manusfs.memory.search.texts import Body, Texts
-from manusfs.records import ObsRef, PathRef, Span, parse_ref
+from manusfs.records import ObsRef, PathRef, Span, counted, parse_ref
 from manusfs.store import index_find
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class _Search:
 
     def note(self, hits: int, matched: bool) -> str:
         if self._unreadable:
-            return f"{self._unreadable} passages could not be read or are damaged: run `manusfs verify`."
+            return f"{counted(self._unreadable, 'passage')} unreadable or damaged: run `manusfs verify`."
         if hits:
             return ""
         if matched and self._query.filters:

@@ -11,7 +11,7 @@ from typing import Any
 from manusfs.errors import ManusfsError, UsageError
 from manusfs.memory.reading import decoded
 from manusfs.memory.search.texts import Body
-from manusfs.records import Span
+from manusfs.records import Span, counted
 
 __all__ = ["REGEX_SECONDS", "Match", "Matches", "grep"]
 
@@ -80,9 +80,8 @@ def grep(
         try:
             for match in _in_body(owner, view, body, finder, until, len(pattern)):
                 if len(found) >= limit:
-                    return _stopped(
-                        found, f"More than {limit} matches: the rest is not shown. Narrow it with `within`."
-                    )
+                    more = counted(limit, "match", "matches")
+                    return _stopped(found, f"More than {more}: the rest is not shown. Narrow it with `within`.")
                 found.append(match)
         except TimeoutError:
             return _stopped(
@@ -91,7 +90,7 @@ def grep(
         except ManusfsError:
             unreadable += 1
     if unreadable:
-        found.note = f"{unreadable} texts could not be read or are damaged: run `manusfs verify`."
+        found.note = f"{counted(unreadable, 'text')} unreadable or damaged: run `manusfs verify`."
     return found
 
 

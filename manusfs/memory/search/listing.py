@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from manusfs.errors import UsageError
 from manusfs.memory.search.named import on_host
-from manusfs.records import escape
+from manusfs.records import counted, escape
 from manusfs.session import sessions
 from manusfs.store import ObservationRow
 
@@ -78,9 +78,8 @@ def _fits(row: ObservationRow, kind: str, host: str, session: str, after: str) -
 def _observation(row: ObservationRow) -> str:
     state = f" HTTP {row.status}" if row.status >= 400 else "" if row.complete else " cut"
     source = row.url or row.source
-    return (
-        f'obs:{row.id} {row.kind}{state} {row.text_bytes} bytes "{escape.field(row.title)}" {escape.field(source, 200)}'
-    )
+    size = counted(row.text_bytes, "byte")
+    return f'obs:{row.id} {row.kind}{state} {size} "{escape.field(row.title)}" {escape.field(source, 200)}'
 
 
 def _sessions(folder: Folder, after: str) -> Iterator[str]:
@@ -88,11 +87,11 @@ def _sessions(folder: Folder, after: str) -> Iterator[str]:
         if not after or info.created >= after:
             state = f"ended {info.ended}" if info.ended else "can be resumed"
             title = escape.field(info.title)
-            yield f'{info.session} {info.purpose} {info.created} {info.turns} turns, {state} "{title}"'
+            yield f'{info.session} {info.purpose} {info.created} {counted(info.turns, "turn")}, {state} "{title}"'
 
 
 def _files(folder: Folder, place: str) -> Iterator[str]:
     if not folder.root.is_dir(place):
         return
     for path in folder.root.walk(place):
-        yield f"{escape.field(path, 300)} {folder.root.size(path)} bytes"
+        yield f"{escape.field(path, 300)} {counted(folder.root.size(path), 'byte')}"

@@ -18,7 +18,7 @@ from manusfs.memory.search.query import Query, parse
 from manusfs.memory.search.reindex import Counts, Progress
 from manusfs.memory.search.reorder import Scorer, reordered
 from manusfs.memory.search.texts import Stored, Texts
-from manusfs.records import Meta, PathRef, parse_ref
+from manusfs.records import Meta, PathRef, counted, parse_ref
 
 if TYPE_CHECKING:
     from manusfs.store import Index
@@ -72,7 +72,7 @@ class Search:
             hits.note = absent
         hits.note = " ".join([*parsed.remarks, *([hits.note] if hits.note else [])])
         if self._unreadable and not hits.note.endswith("`manusfs verify`."):
-            lost = f"{self._unreadable} observations are damaged and were left out: run `manusfs verify`."
+            lost = f"{counted(self._unreadable, 'damaged observation')} left out: run `manusfs verify`."
             hits.note = f"{hits.note} {lost}".strip()
         return hits
 
@@ -139,7 +139,7 @@ class Search:
         self._fresh = True
         self._unreadable = len(counts.unreadable)
         if reason and (counts.observations or reason != "missing"):
-            self._say(f"index rebuilt from {counts.observations} observations ({reason})")
+            self._say(f"index rebuilt from {counted(counts.observations, 'observation')} ({reason})")
         return counts
 
     def _missing(self, within: str) -> str:
