@@ -60,27 +60,47 @@ class Gathered:
 
 def gather(index: Index, query: Query, budget: int, low: int, high: int) -> Gathered:
     """Return where the terms of `query` stand between two chunk numbers, reading about `budget` places at most."""
-    least, greatest = index_find.ends(index)
-    low, high = max(low, least), min(high, greatest)
+    ends = index_find.ends(index)
+    low, high = max(low, ends[0]), min(high, ends[1])
     found = Gathered()
     if high < low:
         found.missing = query.wanted
         return found
+    lists = _Lists(index, _but(query), (low, high), everything=(low, high) == ends)
     if query.phrases:
-        needed = " AND ".join(f"({phrase.fts})" for phrase in query.phrases)
-        found.required = set(index_find.matches(index, needed + _but(query), budget, low=low, high=high))
+        found.required = set(lists.read(" AND ".join(f"({phrase.fts})" for phrase in query.phrases), budget))
     anything = " OR ".join(term.fts for term in query.wanted)
     # Most queries name no heading and no title: one look for all of their words then saves two for each.
     named = bool(index_find.sections(index, anything, 1)), bool(index_find.titles(index, anything, 1))
-    held = [_first_look(index, term, _but(query), low, high, named) for term in query.wanted]
+    held = [_first_look(index, term, lists, named) for term in query.wanted]
     found.missing = tuple(one.term for one in held if _is_missing(index, one))
     found.held = sorted((one for one in held if one.chunks or one.sections or one.titles), key=lambda one: one.size)
-    _read_on(index, found, _but(query), budget, low, high)
+    _read_on(found, lists, budget)
     total = high - low + 1
     for one in found.held:
         size = one.size or len(one.sections) or len(one.titles)
         one.weight = math.log(1 + max(0.0, total - size + 0.5) / (size + 0.5))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Lists:
+    """The posting lists between two chunk numbers, without the chunks that are to be left out."""
+
+    index: Index
+    but: str
+    within: tuple[int, int]
+    everything: bool
+
+    def read(self, expression: str, limit: int) -> list[int]:
+        """Return the numbers of the newest `limit` chunks that match, the newest first."""
+        expression, (low, high) = expression + self.but, self.within
+        if self.everything:
+            # Bounds double the time; they are needed only where a note that is gone has left its rows at an end.
+            numbers = index_find.matches(self.index, expression, limit)
+            if not numbers or low <= numbers[-1] <= numbers[0] <= high:
+                return numbers
+        return index_find.matches(self.index, expression, limit, self.within)
 
 
 def _is_missing(index: Index, one: Held) -> bool:
@@ -93,8 +113,8 @@ def _but(query: Query) -> str:
     return f" NOT ({' OR '.join(term.fts for term in query.excluded)})" if query.excluded else ""
 
 
-def _first_look(index: Index, term: Term, but: str, low: int, high: int, named: tuple[bool, bool]) -> Held:
-    numbers = index_find.matches(index, f"({term.fts}){but}", _PROBE, low=low, high=high)
+def _first_look(index: Index, term: Term, lists: _Lists, named: tuple[bool, bool]) -> Held:
+    numbers, (low, high) = lists.read(f"({term.fts})", _PROBE), lists.within
     whole = len(numbers) < _PROBE
     size = len(numbers) if whole else len(numbers) * (high - low + 1) // (high - numbers[-1] + 1)
     return Held(
@@ -108,12 +128,12 @@ def _first_look(index: Index, term: Term, but: str, low: int, high: int, named: 
     )
 
 
-def _read_on(index: Index, found: Gathered, but: str, budget: int, low: int, high: int) -> None:
+def _read_on(found: Gathered, lists: _Lists, budget: int) -> None:
     """Read the lists that the first look did not end, rarest first; of what is too long, what stands beside others."""
     left = budget - sum(len(one.chunks) for one in found.held)
     for one in found.held:
         if not one.whole and one.size <= left:
-            numbers = index_find.matches(index, f"({one.term.fts}){but}", left, low=low, high=high)
+            numbers = lists.read(f"({one.term.fts})", left)
             one.chunks, one.newest, one.whole = set(numbers), numbers, len(numbers) < left
             one.size = len(numbers)
             left -= len(numbers)
@@ -123,10 +143,9 @@ def _read_on(index: Index, found: Gathered, but: str, budget: int, low: int, hig
     for at, one in enumerate(common):
         others = rare or [other.term.fts for other in common[:at]]
         if others:
-            both = f"({one.term.fts}) AND ({' OR '.join(others)}){but}"
-            one.chunks.update(index_find.matches(index, both, max(left, _PAIRED), low=low, high=high))
+            both = f"({one.term.fts}) AND ({' OR '.join(others)})"
+            one.chunks.update(lists.read(both, max(left, _PAIRED)))
     if rare and len(common) > 1:
-        both = f"({common[0].term.fts}) AND ({common[1].term.fts}){but}"
-        numbers = index_find.matches(index, both, _PAIRED, low=low, high=high)
+        numbers = lists.read(f"({common[0].term.fts}) AND ({common[1].term.fts})", _PAIRED)
         common[0].chunks.update(numbers)
         common[1].chunks.update(numbers)

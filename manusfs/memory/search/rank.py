@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from bisect import bisect_left
 from collections.abc import Container
 from dataclasses import dataclass
@@ -19,8 +20,13 @@ __all__ = ["WEIGHTS", "Ranking", "Weights", "ranked"]
 
 _CLOSER = 150
 """Chunks whose surroundings are looked at, beside those around the best `Weights.near`."""
+_SORTED = 3
+"""Up to so many times what is wanted, sorting all is faster than keeping the largest."""
 _BUDGET = 100
 """Places read of posting lists for each chunk that is looked at closely."""
+_EQUALS = 40
+"""Chunks of the same words that are looked at before those of other words: of a thousand rows that all say "owner" the
+newest would take all places, and none be left for the rows of other files that hold another word of the query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +70,11 @@ def ranked(
     """Return about `most` chunks between two numbers, best first; of equal ones the newest first."""
     found = gather(index, query, _BUDGET * most, low, high)
     lends = not query.phrases and not query.excluded
-    scores = _by_words(found, most, weights, (low, high) if lends else (1, 0))
-    best = [(n, score) for score, n in heapq.nlargest(most, zip(scores.values(), scores.keys(), strict=True))]
+    titles = _title_shares(index, found.held, (low, high), weights)
+    scores = _by_words(found, most, (weights.head, titles), (low, high) if lends else (1, 0))
+    best = _mixed(_best_first(scores)[:most] if len(scores) < _SORTED * most else _largest(scores, most))
     pool = _pool(best, scores, weights, lends=lends)
-    closer = sorted(_in_context(pool, found.held, weights).items(), key=_best_first)
+    closer = _best_first({n: round(score, 9) for n, score in _in_context(pool, found.held, weights, titles).items()})
     places = index_find.segments(index, [number for number, _ in closer[: weights.near]])
     near = _by_shape(places, closer[: weights.near], scores, weights)
     order = near + [item for item in closer[weights.near :] if item[0] in scores]
@@ -75,21 +82,60 @@ def ranked(
     return Ranking(order, found.cut or len(scores) > most, found.missing, places)
 
 
-def _best_first(item: tuple[int, float]) -> tuple[float, int]:
-    # Chunks are numbered in the order in which they came.
-    return -round(item[1], 9), -item[0]
+def _best_first(scores: dict[int, float]) -> list[tuple[int, float]]:
+    """Return all of `scores`, best first, of equal ones the newest: chunks are numbered in the order they came in."""
+    numbers = sorted(scores, reverse=True)
+    numbers.sort(key=scores.__getitem__, reverse=True)
+    return [(number, scores[number]) for number in numbers]
 
 
-def _by_words(found: Gathered, most: int, weights: Weights, bounds: tuple[int, int]) -> dict[int, float]:
+def _largest(scores: dict[int, float], most: int) -> list[tuple[int, float]]:
+    return [(n, score) for score, n in heapq.nlargest(most, zip(scores.values(), scores.keys(), strict=True))]
+
+
+def _mixed(best: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Return `best` with those behind that have as many of the same score before them as need to be looked at."""
+    counts: dict[float, int] = {}
+    first: list[tuple[int, float]] = []
+    later: list[tuple[int, float]] = []
+    for item in best:
+        score = round(item[1], 6)
+        counts[score] = counts.get(score, 0) + 1
+        (first if counts[score] <= _EQUALS else later).append(item)
+    return first + later
+
+
+def _title_shares(index: Index, held: list[Held], bounds: tuple[int, int], weights: Weights) -> list[float]:
+    """Return what each word counts in a title: no more than how few passages stand under such titles tells.
+
+    A word in the name of a file of a thousand records says which file is meant, and of none of them that it is the one.
+    """
+    if not weights.title or not any(one.titles for one in held):
+        return [0.0] * len(held)
+    least, greatest = index_find.ends(index)
+    total = min(bounds[1], greatest) - max(bounds[0], least) + 1
+    shares = []
+    for one in held:
+        under = sum(end - first for first, end in one.titles)
+        rarity = math.log(1 + max(0.0, total - under + 0.5) / (under + 0.5))
+        shares.append(weights.title * min(1.0, rarity / one.weight if one.weight else 1.0))
+    return shares
+
+
+def _by_words(
+    found: Gathered, most: int, shares: tuple[float, list[float]], bounds: tuple[int, int]
+) -> dict[int, float]:
     """Return, for each chunk that may be a hit, the sum of what its own words, heading and title say.
 
-    A text that is named so and holds none of the words is found by its first passage, where that is within `bounds`.
+    `shares` are what a word counts in a heading, and what each counts in a title. A text that is named so and holds
+    none of the words is found by its first passage, where that is within `bounds`.
     """
     scores = _by_own(found.held, most)
     if found.required is not None:
         scores = {number: score for number, score in scores.items() if number in found.required}
-    names = [(one, weights.title, one.titles) for one in found.held if weights.title]
-    names += [(one, weights.head, one.sections) for one in found.held if weights.head]
+    head, titles = shares
+    names = [(one, share, one.titles) for one, share in zip(found.held, titles, strict=True) if share]
+    names += [(one, head, one.sections) for one in found.held if head]
     if not any(spans for _, _, spans in names):
         return scores
     numbers = sorted(scores)
@@ -135,19 +181,19 @@ def _pool(best: list[tuple[int, float]], scores: Container[int], weights: Weight
     return pool
 
 
-def _in_context(pool: set[int], held: list[Held], weights: Weights) -> dict[int, float]:
+def _in_context(pool: set[int], held: list[Held], weights: Weights, titles: list[float]) -> dict[int, float]:
     """Return the scores of chunks: each word counts once, less where it only stands beside one or above it."""
     total = dict.fromkeys(pool, 0.0)
     # Sets are shifted and cut in one step each: to ask for every chunk and word one by one took five times as long.
     around = [(0, 1.0, pool), *((by, share, {number - by for number in pool}) for by, share in weights.neighbours)]
     k, ordered = weights.saturation, sorted(pool)
-    for one in held:
+    for one, title in zip(held, titles, strict=True):
         counts: dict[int, float] = {}
         # Of a list that is known in part, neighbours would only count where it is known.
         for by, share, shifted in around if one.whole else around[:1]:
             for number in shifted & one.chunks:
                 counts[number + by] = counts.get(number + by, 0.0) + share
-        for share, spans in ((weights.head, one.sections), (weights.title, one.titles)):
+        for share, spans in ((weights.head, one.sections), (title, one.titles)):
             for first, end in spans if share else ():
                 for number in ordered[bisect_left(ordered, first) : bisect_left(ordered, end)]:
                     counts[number] = counts.get(number, 0.0) + share
@@ -164,7 +210,7 @@ def _by_shape(
     for number, score in best:
         if number in places and (number in own or _length(number, places[number]) <= weights.lent):
             found.append((number, score * _shape(number, places[number], weights)))
-    return sorted(found, key=_best_first)
+    return sorted(found, key=lambda item: (-round(item[1], 9), -item[0]))
 
 
 def _length(number: int, segment: Segment) -> int:

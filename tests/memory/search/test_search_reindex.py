@@ -8,6 +8,8 @@ from pathlib import Path
 from search_place import Place
 
 from manusfs.memory.search import reindex
+from manusfs.memory.search.gather import gather
+from manusfs.memory.search.query import parse
 from manusfs.records import Event
 from manusfs.session import Transcript
 
@@ -126,3 +128,17 @@ def test_damage_during_a_search_is_repaired_at_once(place: Place) -> None:
     assert len(place.texts("bridge")) >= 1
     assert len(place.said) == 1
     assert "damaged" in place.said[0]
+
+
+def test_what_notes_left_behind_takes_no_places(place: Place) -> None:
+    """A table without contents keeps the rows of notes that are gone: they lie behind all that is in use."""
+    place.add("the heron stands", url="https://example.org/")
+    place.search.refresh()
+    note = "\n\n".join(f"# Day {day}\n\nA heron came at {day} o'clock." for day in range(700))
+    place.folder.root.write_atomic("notes/herons.md", note.encode())
+    assert len(place.texts("heron", limit=30)) > 10
+    (place.folder.root.path / "notes/herons.md").unlink()
+    place.search.refresh()
+    found = gather(place.index, parse("heron"), 100, 0, 1 << 62)
+    assert [len(one.chunks) for one in found.held] == [1]
+    assert place.texts("heron") == ["the heron stands"]
