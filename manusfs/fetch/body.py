@@ -15,6 +15,10 @@ __all__ = ["ACCEPT_ENCODING", "Body", "read_body"]
 
 ACCEPT_ENCODING = "gzip, deflate"
 _PIECE = 1 << 18
+_NOT_UNPACKED = frozenset(
+    "br zstd compress x-compress dcb dcz exi pack200-gzip aes128gcm x-bzip2 bzip2 xz lzma".split()
+)
+"""Codings there are (https://www.iana.org/assignments/http-parameters) and some more that servers use."""
 _MEMBERS = 10_000
 """Most gzip members of one body: empty ones cost time, not space, so the size limits do not stop them."""
 
@@ -41,7 +45,7 @@ def read_body(response: httpx.Response, *, max_wire: int, max_body: int) -> Body
         Refused: the body has more than one coding, or one that was not asked for.
     """
     try:
-        coding = _coding(response)
+        coding, odd = _coding(response)
     except Refused:
         response.close()
         raise
@@ -68,6 +72,8 @@ def read_body(response: httpx.Response, *, max_wire: int, max_body: int) -> Body
         response.close()
     plain = isinstance(decoder, _Inflate) and decoder.plain
     notes = [f"body incomplete: {reason}"] if reason else []
+    if odd:
+        notes.append(f"the body was declared {odd!r}, which is no coding of bodies; taken as it came")
     if plain:
         notes.append(f"the body was declared {coding}, which it is not; kept as it came")
     if isinstance(decoder, _Inflate) and decoder.trailing:
@@ -75,26 +81,27 @@ def read_body(response: httpx.Response, *, max_wire: int, max_body: int) -> Body
     return Body(sink.data(), not reason, tuple(notes), "" if plain else coding, broken)
 
 
-def _coding(response: httpx.Response) -> str:
-    codings = [
+def _coding(response: httpx.Response) -> tuple[str, str]:
+    """Return the coding to take off, and what else the header names that is none: a charset, a made-up word."""
+    named = [
         name
         for value in response.headers.get_list("content-encoding", split_commas=True)
         if (name := value.strip().lower()) and name != "identity"
     ]
-    if not codings:
-        return ""
+    codings = [name for name in named if name in ("gzip", "x-gzip", "deflate") or name in _NOT_UNPACKED]
     where = brief(str(response.url))
     if len(codings) > 1:
         raise Refused(
             f"the body of {where!r} is wrapped in {len(codings)} codings; one is the most that is unpacked",
             hint="this is how decompression bombs are built; try another source",
         )
-    if codings[0] not in ("gzip", "x-gzip", "deflate"):
+    if codings and codings[0] in _NOT_UNPACKED:
         raise Refused(
-            f"the body of {where!r} has the coding {codings[0][:40]!r}, which was not asked for",
+            f"the body of {where!r} has the coding {codings[0]!r}, which was not asked for",
             hint="the server ignores what it is asked; try another source",
         )
-    return codings[0].removeprefix("x-")
+    odd = ", ".join(name for name in named if name not in codings)
+    return codings[0].removeprefix("x-") if codings else "", odd[:40]
 
 
 def _of(response: httpx.Response) -> str:
@@ -182,10 +189,11 @@ class _Inflate:
                 engine = self._engine = zlib.decompressobj(31)
             # One byte more than there is room for tells "just fits" from "too much".
             most = min(_PIECE, self._sink.room + 1)
+            before = engine.copy()
             try:
                 out = engine.decompress(part, most)
             except zlib.error:
-                return f"the {self._coding} data is damaged"
+                return self._sink.feed(_until_damage(before, part)) or f"the {self._coding} data is damaged"
             reason = self._sink.feed(out)
             if reason or self._members > _MEMBERS:
                 return reason or f"cut after {_MEMBERS} {self._coding} members"
@@ -202,3 +210,17 @@ class _Inflate:
         if part.strip(b"\0"):
             self.trailing += len(part)
         return False
+
+
+def _until_damage(engine: zlib._Decompress, part: bytes) -> bytes:
+    """Return what `part` decodes to before it is damaged: on an error zlib gives nothing of the piece that has it."""
+    out = bytearray()
+    try:
+        for at in range(len(part)):
+            # A single byte can stand for no more than a thousand.
+            out += engine.decompress(part[at : at + 1])
+            if len(out) > _PIECE:
+                break
+    except zlib.error:
+        pass
+    return bytes(out)

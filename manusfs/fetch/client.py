@@ -18,7 +18,7 @@ from manusfs.fetch.headers import claimed_name, claimed_type, lifetime, short
 from manusfs.fetch.network import Resolve
 from manusfs.fetch.options import FetchOptions
 from manusfs.fetch.pace import Pace
-from manusfs.fetch.retry import backoff_s, passes, passes_by_waiting, retry_after_s
+from manusfs.fetch.retry import backoff_s, passes, passes_by_waiting, reason, retry_after_s
 from manusfs.fetch.robots import MAX_BYTES, Robots
 from manusfs.fetch.transport import GuardedTransport
 from manusfs.fetch.urls import brief, checked, follow
@@ -29,6 +29,8 @@ __all__ = ["Fetcher"]
 _MAX_REDIRECTS = 10
 _ROBOTS_S = 15.0
 _LONGEST_WAIT_S = 60.0
+_PAGES = (200, 201, 203)
+"""Statuses whose body is the page; 202 is what puzzles of bot walls come with, 204 and 205 have none, 206 is a part."""
 _ACCEPT = "text/html,application/xhtml+xml,application/pdf,text/plain;q=0.9,*/*;q=0.8"
 
 
@@ -170,7 +172,7 @@ class Fetcher:
             server_date=short(answer.headers, "date", 100),
         )
         notes = (*chain.notes, *answer.body.notes)
-        whole = answer.status < 300 and answer.status != 206
+        whole = answer.status in _PAGES
         if not whole and answer.status < 400:
             notes = (*notes, f"the server answered {answer.status}, which is not the page")
         complete = answer.body.complete and (whole or answer.status >= 400)
@@ -267,7 +269,7 @@ def _with_wait(chain: _Chain, asked: float | None) -> _Chain:
 
 
 def _unreachable(url: httpx.URL, error: httpx.TransportError, attempts: int, timeout_s: float) -> Unavailable:
-    what = f"no answer within {timeout_s:g} s" if isinstance(error, httpx.TimeoutException) else str(error)
+    what = f"no answer within {timeout_s:g} s" if isinstance(error, httpx.TimeoutException) else reason(error)
     tries = f" (tried {attempts} times)" if attempts > 1 else ""
     return Unavailable(
         f"{brief(str(url))!r} could not be fetched: {what or type(error).__name__}{tries}",

@@ -1,8 +1,9 @@
-"""What can pass by waiting, and how long to wait for it."""
+"""What went wrong in one attempt, whether it can pass by waiting, and how long to wait for that."""
 
 from __future__ import annotations
 
 import random
+import re
 import time
 from email.utils import parsedate_to_datetime
 
@@ -10,8 +11,10 @@ import httpx
 
 from manusfs.fetch.network import HeadersTooLong
 
-__all__ = ["backoff_s", "passes", "passes_by_waiting", "retry_after_s"]
+__all__ = ["backoff_s", "passes", "passes_by_waiting", "reason", "retry_after_s"]
 
+_QUOTED = re.compile(r":?\s*(?:bytearray\()?b?['\"].*", re.DOTALL)
+"""What a library quotes of the answer in its message: bytes that the server chose, as many as it liked."""
 _FIRST_S = 0.5
 _MOST_S = 8.0
 _STATUSES = {408, 425, 429}
@@ -32,6 +35,13 @@ def passes_by_waiting(error: httpx.TransportError) -> bool:
         # A kept connection that the server had closed meanwhile; anything else is a server that speaks no HTTP.
         return "disconnected" in str(error) or "closed" in str(error)
     return isinstance(error, httpx.TimeoutException | httpx.NetworkError)
+
+
+def reason(error: httpx.TransportError) -> str:
+    """Return what went wrong, without a word of what the server sent; empty when the library says nothing else."""
+    if isinstance(error, httpx.RemoteProtocolError):
+        return " ".join(_QUOTED.sub("", str(error)).split())[:200]
+    return str(error)[:200]
 
 
 def backoff_s(attempt: int) -> float:

@@ -345,7 +345,9 @@ def _notice(fetched: Fetched, meta: Meta, status: Status, previous: str) -> str:
     name = escape.field(name_of(meta.source), 300)
     code = _http_error(fetched)
     if code:
-        return f"Error: HTTP {code} from {name}. The answer below is an error page, not the page.\nTry: {_remedy(code)}"
+        wait = next((f"; {note}" for note in fetched.notes if note.startswith("the server asks to wait")), "")
+        told = f"Error: HTTP {code} from {name}{wait}. The answer below is an error page, not the page."
+        return f"{told}\nTry: {_remedy(code)}"
     if status == "error":
         return _incomplete(fetched, name)
     if status == "known":
@@ -358,7 +360,7 @@ def _notice(fetched: Fetched, meta: Meta, status: Status, previous: str) -> str:
 def _incomplete(fetched: Fetched, name: str) -> str:
     """Return what is told of a body that is not the page: why, and what can be done about it."""
     http = fetched.http
-    if http is not None and (http.status >= 300 or http.status == 206):
+    if http is not None and any(note.endswith(", which is not the page") for note in fetched.notes):
         return f"Error: {name} answered {http.status}, which is not the page.\nTry: another address of the page."
     why = next((note for note in fetched.notes if note.startswith(_CUT)), "").removeprefix(_CUT)
     told = f"incomplete, it was cut after {len(fetched.raw)} bytes" + (f": {escape.field(why, 200)}" if why else "")

@@ -109,6 +109,28 @@ def test_damaged_data_keeps_what_came_before() -> None:
     packed[-3] ^= 0xFF
     body = read(bytes(packed), "gzip")
     assert not body.complete and "damaged" in body.notes[0]
+    assert body.data == bytes(1_000) + b"end" * 1_000, "only the checksum behind it is wrong"
+    packed = bytearray(gzip.compress(b"".join(b"%d words of a page\n" % n for n in range(20_000))))
+    packed[len(packed) // 2 : len(packed) // 2 + 9] = b"\xff" * 9
+    for parts in ([bytes(packed)], [bytes(packed[at : at + 1_000]) for at in range(0, len(packed), 1_000)]):
+        body = read(parts, "gzip")
+        assert not body.complete and body.data.startswith(b"0 words of a page\n1 words")
+        assert len(body.data) > 100_000
+
+
+@pytest.mark.parametrize("coding", ["utf-8", "none", "binary", "aws-chunked", "x-\x1b[1mred", "UTF-8, gzip"])
+def test_a_word_that_is_no_coding_takes_nothing_away(coding: str) -> None:
+    """I1: servers write a charset or any other word there; the bytes are the page all the same."""
+    page = b"<p>plain"
+    body = read(gzip.compress(page) if "gzip" in coding else page, coding)
+    assert (body.data, body.complete) == (page, True)
+    assert "no coding" in body.notes[0] and body.notes[0].isprintable()
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd", "compress", "dcb"])
+def test_a_coding_that_is_not_unpacked_is_refused_by_its_name(coding: str) -> None:
+    with pytest.raises(Refused, match=f"the coding '{coding}', which was not asked for"):
+        read(b"\x0b\x02\x80", coding)
 
 
 @given(st.integers(0, 300), st.integers(1, 200))

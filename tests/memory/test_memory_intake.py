@@ -105,6 +105,8 @@ def test_a_cut_body_is_kept_told_as_an_error_and_an_earlier_copy_stays(world: Wo
         (200, "body incomplete: cut at 11 bytes (max_body_bytes)", "read what came"),
         (302, "the server answered 302, which is not the page", "answered 302, which is not the page"),
         (206, "the server answered 206, which is not the page", "answered 206, which is not the page"),
+        (202, "the server answered 202, which is not the page", "answered 202, which is not the page"),
+        (429, "the server asks to wait 7200 s before the next try", "; the server asks to wait 7200 s before"),
     ],
 )
 def test_what_is_not_the_page_is_told_with_its_reason(world: World, status: int, note: str, said: str) -> None:

@@ -11,7 +11,7 @@ from manusfs.errors import AddressRefused, ConfigError, ManusfsError, UsageError
 from manusfs.fetch.address import Allowed
 from manusfs.fetch.exchange import Answer, Asking, exchange
 from manusfs.fetch.providers.base import ProviderOptions, failed
-from manusfs.fetch.retry import backoff_s, passes, passes_by_waiting, retry_after_s
+from manusfs.fetch.retry import backoff_s, passes, passes_by_waiting, reason, retry_after_s
 from manusfs.fetch.transport import GuardedTransport
 from manusfs.fetch.urls import brief, checked
 
@@ -80,7 +80,7 @@ class Line:
                 answer = self._asked(url, {"Accept": "application/json", **(headers or {})}, content)
             except httpx.TransportError as error:
                 if attempt > retries or not passes_by_waiting(error):
-                    what = str(error) or type(error).__name__
+                    what = reason(error) or type(error).__name__
                     raise failed(
                         self._name,
                         f"{brief(self.base)!r} could not be reached: {what}",
@@ -110,7 +110,7 @@ class Line:
         if answer.status != 200:
             said = " ".join(answer.body.data[:2_000].decode("utf-8", "replace").split())
             said = "".join(char for char in said if char.isprintable())[:200]
-            what = f"HTTP {answer.status}" + (f": {said}" if said and not said.startswith("<") else "")
+            what = f"HTTP {answer.status}" + (f", with the words {said!r}" if said and not said.startswith("<") else "")
             wait = retry_after_s(answer.headers)
             hint = hints.get(answer.status, other) + (f" (it asks to wait {wait:.0f} s)" if wait else "")
             raise failed(self._name, what, hint, transient=passes(answer.status))
