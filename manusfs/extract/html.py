@@ -11,6 +11,7 @@ from typing import Any
 
 import trafilatura
 from resiliparse.extract.html2text import extract_plain_text
+from trafilatura.settings import Extractor as Options
 
 from manusfs.extract.charset import decode
 from manusfs.extract.coverage import lacks
@@ -165,8 +166,12 @@ def _main_content(root: Any, job: Job, seen: Seen, marks: Marks) -> tuple[str, s
 
 def _content(root: Any, *, fast: bool) -> str:
     # trafilatura works on a copy
-    text = trafilatura.extract(root, output_format="markdown", include_links=True, include_tables=True, fast=fast)
-    return unescaped(plain_view(text or ""))
+    return unescaped(plain_view(trafilatura.extract(root, options=_options(fast)) or ""))
+
+
+@cache
+def _options(fast: bool) -> Options:
+    return Options(output_format="markdown", links=True, tables=True, fast=fast)
 
 
 def _prose(text: str) -> int:
