@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING
 from manusfs.errors import ManusfsError
 from manusfs.memory.reading import decoded
 from manusfs.memory.search.chunk import Chunk
-from manusfs.memory.search.fold import fold_plain
+from manusfs.memory.search.fold import CJK, fold_plain
 from manusfs.memory.search.hits import Hit, Hits
 from manusfs.memory.search.match import Matcher
 from manusfs.memory.search.named import on_host
@@ -53,6 +55,12 @@ _BY_CHANCE = 0.15
 
 _SENTENCE_WORDS = 8
 """A query of so many words may quote what it looks for: rows count, and half as many hits again are weighed by them."""
+
+_RUN = re.compile(f"[{CJK}]{{3,}}")
+"""What stands in the index as pairs: a passage that holds it in one piece comes before one that holds its pairs."""
+
+_OF_ONE = 20
+"""So many hits of one text come before those of others that fit less: what a question joins stands in several files."""
 
 _BEGUN = "No stored text holds these words; some hold words that begin so."
 _APART = "No passage holds the words in quotes as they stand there; these hold some of them."
@@ -125,6 +133,7 @@ class _Search:
         self._unreadable = 0
         said = words_of(query.text)[:_MOST_SAID] if query.text.count(" ") >= _SENTENCE_WORDS - 1 else []
         self._rows = frozenset(pairwise(said))
+        self._runs = frozenset(_RUN.findall(fold_plain(query.text)))
         self._weights = {} if query.filters.kinds else OWN_WEIGHTS
         self._own: list[tuple[int, float, Segment]] = []
         self._passed = 0
@@ -159,7 +168,12 @@ class _Search:
         return "No passage holds these words. Try other words, or fewer of them."
 
     def _candidates(self, order: list[tuple[int, float]], places: dict[int, Segment]) -> Iterator[Hit]:
-        """Yield the hits in sources, and put aside what stands in texts that were written here."""
+        """Yield the hits in sources, and put aside what stands in texts that were written here.
+
+        A text that brought `_OF_ONE` hits waits until the others had their turn.
+        """
+        brought = Counter[str]()
+        later: list[tuple[int, float, Segment]] = []
         for at in range(0, len(order), _BATCH):
             batch = order[at : at + _BATCH]
             unknown = [number for number, _ in batch if number not in places]
@@ -171,9 +185,12 @@ class _Search:
                     self._own.append((number, score, places[number]))
                     continue
                 self._passed += 1
-                hit = self._hit(number, places[number], score)
-                if hit is not None:
+                if brought[places[number].owner] >= _OF_ONE:
+                    later.append((number, score, places[number]))
+                elif (hit := self._hit(number, places[number], score)) is not None:
+                    brought[places[number].owner] += 1
                     yield hit
+        yield from (hit for number, score, place in later if (hit := self._hit(number, place, score)) is not None)
 
     def _candidates_here(self, least: Callable[[], float]) -> Iterator[Hit]:
         """Yield the weighted hits of what was put aside, as long as one may still score more than `least()`."""
@@ -206,7 +223,9 @@ class _Search:
             return None
         self._shown.setdefault((segment.owner, segment.view), []).append(span)
         ref = _ref(segment, span)
-        score += _EACH_TERM * len({term for _, _, term in self._matcher.folded_spans(fold_plain(snippet))})
+        folded = fold_plain(snippet)
+        whole = sum(run in folded for run in self._runs)
+        score += _EACH_TERM * (len({term for _, _, term in self._matcher.folded_spans(folded)}) + whole)
         if self._weights and body.path.startswith(_TASKS):
             score *= OWN_WEIGHTS["report"]
         if self._rows:
