@@ -50,6 +50,8 @@ class Group:
     questions: list[Question]
     whole: bool = False
     """Whether a text counts as found with any place in it: the ranks are then those of texts."""
+    names: tuple[str, ...] = ()
+    """What the texts are called, where they have names: the product takes them as titles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,9 @@ def _records(folder: Path, questions: Path) -> Iterator[Set]:
         filed.append(Question(query, tuple(Place(at, 0, len(texts[at].encode())) for at in files)))
     yield Set("records, the ones named", [Group(texts, units, named)])
     yield Set("records, files needed", [Group(texts, units, filed, whole=True)])
+    called = tuple(names)
+    yield Set("records with the names of their files, the ones named", [Group(texts, units, named, names=called)])
+    yield Set("records with the names of their files, files needed", [Group(texts, units, filed, True, called)])
 
 
 def _folder(folder: Path) -> Iterator[Set]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ PARTS: dict[str, Weights] = {
 class Indexed:
     """The texts of a group in a workspace with its search, and where its chunks stand."""
 
-    def __init__(self, base: Path, texts: list[str]) -> None:
+    def __init__(self, base: Path, texts: list[str], names: Sequence[str] = ()) -> None:
         self.folder = Folder.create(base)
         self.index = Index(self.folder)
         observations = Observations(self.folder)
@@ -58,32 +58,38 @@ class Indexed:
         self.number: dict[str, int] = {}
         for at in range(0, len(texts), 50):
             bodies = [text.encode() for text in texts[at : at + 50]]
-            drafts = [Draft(Source.user(f"{at + n}"), b, "txt", {"text": b}) for n, b in enumerate(bodies)]
+            titles = names[at : at + 50] or [""] * len(bodies)
+            drafts = [
+                Draft(Source.user(f"{at + n}"), body, "txt", {"text": body}, title=titles[n])
+                for n, body in enumerate(bodies)
+            ]
             for n, done in enumerate(observations.commit([observations.stage(draft) for draft in drafts])):
                 self.search.add(done.meta, at + n + 1, drafts[n].texts)
                 self.number.setdefault(done.meta.id, at + n)
         self.index.flush()
 
-    def passages(self, query: str, weights: Weights) -> list[Place]:
+    def passages(self, query: str, weights: Weights) -> list[tuple[Place, ...]]:
         """Return the ranked passages."""
         order = [number for number, _ in ranked(self.index, parse(query), 400, weights=weights).order][:_DEEP]
         places = index_find.segments(self.index, order)
-        found = []
+        found: list[tuple[Place, ...]] = []
         for number in order:
             if number in places:
                 segment = places[number]
                 start = segment.start + sum(segment.lengths[: number - segment.first])
                 end = start + segment.lengths[number - segment.first]
-                found.append(Place(self.number[segment.owner[4:]], start, end))
+                found.append((Place(self.number[segment.owner[4:]], start, end),))
         return found
 
-    def served(self, query: str, limit: int) -> list[Place]:
-        """Return the spans of the hits."""
-        refs = [parse_ref(hit.ref) for hit in self.search.search(query, limit=limit)]
+    def served(self, query: str, limit: int) -> list[tuple[Place, ...]]:
+        """Return the spans of the hits, each with those of the passages that say the same, which it names."""
         return [
-            Place(self.number[ref.id], ref.span.start, ref.span.end)
-            for ref in refs
-            if isinstance(ref, ObsRef) and ref.span is not None
+            tuple(
+                Place(self.number[ref.id], ref.span.start, ref.span.end)
+                for ref in map(parse_ref, (hit.ref, *hit.also))
+                if isinstance(ref, ObsRef) and ref.span is not None
+            )
+            for hit in self.search.search(query, limit=limit)
         ]
 
     def bytes(self) -> int:
@@ -103,10 +109,11 @@ class Score:
     def __init__(self) -> None:
         self.sums, self.questions, self.empty, self.seconds = dict.fromkeys(AT, 0.0), 0, 0, 0.0
 
-    def add(self, found: list[Place], question: Question, *, whole: bool) -> None:
-        """Count what the first results hold."""
+    def add(self, found: list[tuple[Place, ...]], question: Question, *, whole: bool) -> None:
+        """Count what the first results hold; a result is a place, with all that say the same."""
         if whole:
-            found = [Place(text, 0, 1 << 40) for text in dict.fromkeys(place.text for place in found)]
+            texts = dict.fromkeys(place.text for places in found for place in places)
+            found = [(Place(text, 0, 1 << 40),) for text in texts]
         self.questions += 1
         self.empty += not found
         for at in AT:
@@ -119,9 +126,9 @@ class Score:
         return found | {"zero-hit": round(self.empty / count, 4), "ms": round(1000 * self.seconds / count, 2)}
 
 
-def _holds(found: list[Place], wanted: Place) -> bool:
+def _holds(found: list[tuple[Place, ...]], wanted: Place) -> bool:
     middle = (wanted.start + wanted.end) // 2
-    return any(place.text == wanted.text and place.start <= middle < place.end for place in found)
+    return any(place.text == wanted.text and place.start <= middle < place.end for places in found for place in places)
 
 
 def measure(one: Set, parts: Iterable[str]) -> dict[str, Any]:
@@ -130,7 +137,7 @@ def measure(one: Set, parts: Iterable[str]) -> dict[str, Any]:
     index_bytes = text_bytes = 0
     for group in one.groups:
         with tempfile.TemporaryDirectory() as base:
-            indexed = Indexed(Path(base) / "w", group.texts)
+            indexed = Indexed(Path(base) / "w", group.texts, group.names)
             _measure_group(group, indexed, scores, parts)
             index_bytes += indexed.bytes()
             indexed.close()
@@ -143,8 +150,8 @@ def measure(one: Set, parts: Iterable[str]) -> dict[str, Any]:
 def _measure_group(group: Group, indexed: Indexed, scores: dict[str, Score], parts: Iterable[str]) -> None:
     plain = Plain()
     plain.add([group.texts[unit.text].encode()[unit.start : unit.end].decode() for unit in group.units])
-    ways: dict[str, Callable[[str], list[Place]]] = {
-        PLAIN: lambda query: [group.units[row] for row in plain.find(query, _DEEP if group.whole else max(AT))],
+    ways: dict[str, Callable[[str], list[tuple[Place, ...]]]] = {
+        PLAIN: lambda query: [(group.units[row],) for row in plain.find(query, _DEEP if group.whole else max(AT))],
         PASSAGES: lambda query: indexed.passages(query, WEIGHTS),
         SERVED: lambda query: indexed.served(query, _DEEP if group.whole else max(AT)),
     }
