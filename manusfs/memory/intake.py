@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from manusfs.errors import ManusfsError
 from manusfs.memory import stubs
 from manusfs.memory.extracting import Extractor, text_of
 from manusfs.memory.render import name_of
@@ -52,12 +53,16 @@ def latest_by_source(folder: Folder) -> dict[str, str]:
 
     found: dict[str, tuple[int, str]] = {}
     for info in sessions(folder):
-        with Transcript.open(folder, info.session) as transcript:
-            for event in transcript.events:
-                if event.kind == "observation" and not event.data.get("is_error"):
-                    order, key = int(event.data.get("order", 0)), str(event.data.get("source", ""))
-                    if order >= found.get(key, (0, ""))[0]:
-                        found[key] = order, str(event.data.get("id", ""))
+        try:
+            with Transcript.open(folder, info.session) as transcript:
+                events = transcript.events
+        except ManusfsError:
+            continue  # `verify` tells it
+        for event in events:
+            if event.kind == "observation" and not event.data.get("is_error"):
+                order, key = int(event.data.get("order", 0)), str(event.data.get("source", ""))
+                if order >= found.get(key, (0, ""))[0]:
+                    found[key] = order, str(event.data.get("id", ""))
     return {key: id for key, (_, id) in found.items()}
 
 

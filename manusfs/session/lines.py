@@ -17,6 +17,8 @@ __all__ = ["Damage", "Scan", "encode", "scan"]
 
 _START = re.compile(rb'\{"seq":\d{1,12},"time":"')
 _END = re.compile(rb',"crc":"[0-9a-f]{8}"\}')
+_BLANK = b"\xef\xbb\xbf \t\r\n"
+"""Bytes that editors and version control put around lines: a byte order mark, blanks, line ends."""
 
 
 def encode(event: Event) -> tuple[bytes, Event]:
@@ -51,12 +53,27 @@ class Scan:
     closed: bool
     """False when the last line worth keeping lacks its newline."""
     next_seq: int
+    places: tuple[tuple[int, int], ...] = ()
+    """Offset and end of each of the events."""
+
+    @property
+    def owner(self) -> str:
+        """The session whose transcript this is, by its first record; empty when that is not there."""
+        first = self.events[0] if self.events else None
+        return str(first.data.get("session", "")) if first is not None and first.kind == "session" else ""
+
+    @property
+    def missing(self) -> tuple[tuple[int, int], ...]:
+        """First and last number of each run of records that are not there, though later ones are."""
+        numbers = [0, *(event.seq for event in self.events)]
+        return tuple((one + 1, other - 1) for one, other in pairwise(numbers) if other > one + 1)
 
 
 def scan(raw: bytes) -> Scan:
     """Return every whole record in `raw`, also one that stands behind or before rubbish on its line.
 
-    Records whose number does not rise are told as damage and left out: two histories must not be mixed.
+    Records come in the order of their numbers, wherever they stand; that they did not is told as damage. Of two of one
+    number the first counts, the other is told and left out: two histories must not be mixed.
     """
     reader = _Reader()
     position, closed = 0, True
@@ -65,18 +82,27 @@ def scan(raw: bytes) -> Scan:
         closed = end >= 0
         line = raw[position : end if closed else len(raw)]
         if not reader.take(line, position, closed):
-            return Scan(tuple(reader.events), tuple(reader.damage), position, True, reader.next_seq)
+            return reader.scan(position, closed=True)
         position = end + 1 if closed else len(raw)
-    return Scan(tuple(reader.events), tuple(reader.damage), position, closed, reader.next_seq)
+    return reader.scan(position, closed=closed)
 
 
 class _Reader:
     def __init__(self) -> None:
         self.events: list[Event] = []
+        self.places: list[tuple[int, int]] = []
         self.damage: list[Damage] = []
         self._lines = 0
         self._lost = 0
+        self._all_lost = 0
         self._last = 0
+        self._numbers: set[int] = set()
+
+    def scan(self, size: int, *, closed: bool) -> Scan:
+        """Return what was found in `size` bytes, by the numbers of the records."""
+        order = sorted(range(len(self.events)), key=lambda at: self.events[at].seq)
+        events, places = tuple(self.events[at] for at in order), tuple(self.places[at] for at in order)
+        return Scan(events, tuple(self.damage), size, closed, self.next_seq, places)
 
     @property
     def next_seq(self) -> int:
@@ -85,7 +111,7 @@ class _Reader:
 
     def take(self, line: bytes, offset: int, closed: bool) -> bool:
         """Take in one line; False for a torn tail, which holds no whole record."""
-        value = unseal(line)
+        value, before = unseal(line), len(self.events) + self._all_lost
         if value is not None:
             self._record(value, offset, len(line))
         else:
@@ -93,7 +119,7 @@ class _Reader:
             if not closed and not found:
                 return False
             self._rubbish(line, offset, found)
-        self._lines += 1
+        self._lines += len(self.events) + self._all_lost > before
         return True
 
     def _record(self, value: dict[str, Any], offset: int, length: int) -> None:
@@ -102,30 +128,40 @@ class _Reader:
             self._tell(offset, length, "a record with members of the wrong kind")
             return
         if event.seq <= self._last:
-            self._tell(offset, length, f"record {event.seq} out of order, after record {self._last}")
-            return
+            what = f"record {event.seq} out of order, after record {self._last}"
+            self._tell(offset, length, what, lost=False)
+            if event.seq in self._numbers or event.seq < 1:
+                return
+        else:
+            self._last = event.seq
+            self._lost = 0
         self.events.append(event)
-        self._last = event.seq
-        self._lost = 0
+        self.places.append((offset, offset + length))
+        self._numbers.add(event.seq)
 
     def _rubbish(self, line: bytes, offset: int, found: list[tuple[int, int, dict[str, Any]]]) -> None:
         at = 0
         for start, end, value in found:
             if start > at:
-                self._tell(offset + at, start - at, _what(line[at:start]))
+                self._piece(line[at:start], offset + at)
             self._record(value, offset + start, end - start)
             at = end
         if at < len(line) or not line:
-            self._tell(offset + at, len(line) - at, _what(line[at:]))
+            self._piece(line[at:], offset + at)
 
-    def _tell(self, offset: int, length: int, what: str) -> None:
+    def _piece(self, piece: bytes, offset: int) -> None:
+        """Tell of what is no record. What an editor or git puts at the ends of lines has cost none."""
+        self._tell(offset, len(piece), _what(piece), lost=bool(piece.strip(_BLANK)))
+
+    def _tell(self, offset: int, length: int, what: str, *, lost: bool = True) -> None:
         self.damage.append(Damage(offset, length, what))
-        self._lost += 1
+        self._lost += lost
+        self._all_lost += lost
 
 
 def _what(piece: bytes) -> str:
-    if not piece:
-        return "an empty line"
+    if not piece.strip(_BLANK):
+        return "blanks round a line" if piece else "an empty line"
     return "zero bytes" if not piece.strip(b"\0") else "no whole record"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from manusfs.errors import ManusfsError, NotFound
 from manusfs.records import Event, valid_text
 from manusfs.session.lines import scan
-from manusfs.session.names import FILE, PLACE, check_name, is_name, numbers
+from manusfs.session.names import FILE, PLACE, check_name, is_name, misplaced, numbers
 from manusfs.workspace import Folder, read_span
 
 __all__ = ["SessionInfo", "complete_name", "read_event", "sessions"]
@@ -90,12 +90,15 @@ def read_event(folder: Folder, session: str, seq: int) -> Event:
 
     Raises:
         NotFound: no such session, or no whole event of that number in it.
+        Damaged: the transcript of another session stands in its place.
     """
     fd = _open(folder, check_name(session))
     start = b'{"seq":%d,' % seq
     try:
         with os.fdopen(os.dup(fd), "rb") as file:
-            for line in file:
+            for number, line in enumerate(file):
+                if not number and (owner := scan(line).owner) not in ("", session):
+                    raise misplaced(session, owner)
                 if line.startswith(start):
                     for event in scan(line).events:
                         if event.seq == seq:

@@ -6,9 +6,9 @@ import re
 import secrets
 from datetime import UTC, datetime
 
-from manusfs.errors import NotFound
+from manusfs.errors import Damaged, NotFound
 
-__all__ = ["FILE", "PLACE", "check_name", "is_name", "new_name", "now", "numbers"]
+__all__ = ["FILE", "PLACE", "check_name", "is_name", "misplaced", "new_name", "now", "numbers"]
 
 PLACE = "sessions"
 FILE = "transcript.jsonl"
@@ -33,6 +33,14 @@ def check_name(session: str) -> str:
     if not is_name(session):
         raise NotFound(f"no session {session[:80]!r}", hint="`manusfs ls sessions` lists them")
     return session
+
+
+def misplaced(session: str, owner: str) -> Damaged:
+    """Return what is said where the transcript of `owner` stands in the place of that of `session`."""
+    return Damaged(
+        f"{PLACE}/{session}/{FILE} is the transcript of session {owner[:80]}",
+        hint="run `manusfs verify --repair`: it puts it in its place if that is free",
+    )
 
 
 def new_name(attempt: int) -> str:

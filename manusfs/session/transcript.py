@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 from types import TracebackType
 from typing import Self
 
 from manusfs.errors import ManusfsError, NotFound, StorageError
 from manusfs.records import FORMAT, Event
 from manusfs.session.lines import encode, scan
-from manusfs.session.names import FILE, PLACE, check_name, new_name, now
+from manusfs.session.names import FILE, PLACE, check_name, misplaced, new_name, now
 from manusfs.version import __version__
 from manusfs.workspace import Folder, Root, WorkspaceLock, lock_session, lock_workspace, read_span
 from manusfs.workspace.lost import keep_bytes
@@ -91,21 +92,31 @@ class Transcript:
         Raises:
             NotFound: no such session.
             Locked: another process writes to it, or repairs the workspace (only with `write`).
+            Damaged: the transcript of another session stands in its place.
         """
         path = _path(check_name(session))
         try:
-            fd = folder.root.append_to(path) if write else folder.root.open_read(path)
+            # Locked before it is opened: repair puts another file in the place of one with damaged lines.
+            with lock_workspace(folder.root, shared=True) if write else nullcontext():
+                fd = folder.root.append_to(path) if write else folder.root.open_read(path)
+                transcript = cls(folder.root, session, fd)
+                if write:
+                    transcript._lock_or_close()
         except NotFound as error:
             raise NotFound(f"no session {session!r}", hint="`manusfs ls sessions` lists them") from error
-        transcript = cls(folder.root, session, fd)
         try:
-            if write:
-                transcript._lock()
             transcript._load(write)
         except BaseException:
             transcript.close()
             raise
         return transcript
+
+    def _lock_or_close(self) -> None:
+        try:
+            self._lock()
+        except BaseException:
+            self.close()
+            raise
 
     def _lock(self) -> None:
         # Shared: sessions go together, but nobody repairs the workspace under them.
@@ -115,6 +126,8 @@ class Transcript:
     def _load(self, write: bool) -> None:
         raw = read_span(self._fd, 0, os.fstat(self._fd).st_size)
         found = scan(raw)
+        if found.owner not in ("", self.session):
+            raise misplaced(self.session, found.owner)
         self._events, self._frozen = list(found.events), None
         self._size, self._next_seq = found.size, found.next_seq
         told = [f"session {self.session}: {place}; left as it is" for place in found.damage]
