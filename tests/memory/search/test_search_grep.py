@@ -79,6 +79,26 @@ def test_a_pattern_cannot_take_all_memory(place: Place, pattern: str) -> None:
     assert len(place.search.grep(r"^(?:[ab]{4} ?){2}$|x{64}|y{2,99999999}", regex=True)) == 1
 
 
+@pytest.mark.parametrize(
+    "pattern", ["(?R)", "(?1)(a|(?1))", "(?<x>a(?&x)?)", "(?P<x>a(?P>x))", "(?b)(?:a{e<=5})+", "(?:ab){1<=e<=9}b"]
+)
+def test_what_calls_itself_and_what_is_only_near_is_not_tried(place: Place, pattern: str) -> None:
+    """Promise 11: half a gigabyte within the time limit, or past it: there the clock is looked at too seldom."""
+    with pytest.raises(UsageError, match="not tried"):
+        place.search.grep(pattern, regex=True)
+
+
+def test_a_group_that_repeats_over_a_long_line_costs_little(place: Place) -> None:
+    """Promise 11: what each repeat of each group stood for is kept by the engine; on a line of 1 MB that was 165 MB."""
+    place.add("1" * 1_000_000, "x")
+    place.search.grep("1", limit=1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for pattern in ("(.)+", "((.)(.))+", "(?:(1)(1)(1)(1))+"):
+        assert place.search.grep(pattern, regex=True)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
+    assert not place.search.grep(r"\{e}|[{€]|€{2}|(?#e)€", regex=True)
+
+
 def test_an_empty_pattern_is_refused(place: Place) -> None:
     with pytest.raises(UsageError, match="empty"):
         place.search.grep("")
