@@ -44,7 +44,7 @@ def list_(context: click.Context, as_json: bool) -> None:
     Exit codes: 0 done, 78 no workspace.
     """
     from manusfs.agent.roles import roles, with_doubts
-    from manusfs.cli.skills_cmd import skills_of
+    from manusfs.cli.skill_roots import skills_of
 
     app = App(context)
     with app.open() as workspace:

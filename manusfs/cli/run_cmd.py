@@ -193,7 +193,7 @@ def agent_for(app: App, workspace: Workspace, on_event: Callable[[AgentEvent], N
 
 def _skills(app: App, workspace: Workspace) -> Skills:
     """Return the skills of this user in this workspace; those that wait for approval are told in one line."""
-    from manusfs.cli.skills_cmd import skills_of
+    from manusfs.cli.skill_roots import skills_of
 
     found = skills_of(app, workspace.folder.path, workspace.settings)
     if names := ", ".join(skill.name for skill in found.waiting[:5]):

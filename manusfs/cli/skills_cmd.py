@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,36 +10,17 @@ import click
 from manusfs.cli.app import App
 from manusfs.cli.named import typed
 from manusfs.cli.out import data, emit, human_bytes, line, talk
+from manusfs.cli.skill_roots import folder_of, skills_of
 from manusfs.cli.types import SkillName
-from manusfs.errors import NoWorkspace
 from manusfs.records import counted
 
 if TYPE_CHECKING:
     from manusfs.skills import Broken, Entry, Skills
-    from manusfs.workspace.settings import Settings
 
-__all__ = ["folder_of", "skills", "skills_of"]
+__all__ = ["skills"]
 
 _QUIET = ("disabled", "not allowed", "shadowed")
 """What people switched off or put another in place of: told with --all."""
-
-
-def skills_of(app: App, folder: Path | None, settings: Settings) -> Skills:
-    """Return the skills that this user has in `folder`, or without a workspace."""
-    from manusfs.skills import Facts, Homes, Skills
-
-    home = Path.home()
-    trust, managed = app.trust, app.config_dir / "skills"
-    facts = Facts(
-        has_program=lambda name: shutil.which(name) is not None, has_variable=lambda name: bool(os.environ.get(name))
-    )
-    return Skills(
-        workspace=folder,
-        settings=settings,
-        homes=Homes(managed=managed, personal=home / ".agents" / "skills", home=home),
-        facts=facts,
-        approved=lambda: trust.skills(folder) if folder is not None else {},
-    )
 
 
 @click.group()
@@ -141,16 +119,6 @@ def search(context: click.Context, query: str, as_json: bool) -> None:
     _print(hits, as_json)
     if not hits:
         talk(context, "no hits")
-
-
-def folder_of(app: App) -> Path | None:
-    """Return the workspace here or above, None where there is none and none was named."""
-    try:
-        return app.find()
-    except NoWorkspace:
-        if app.explicit:
-            raise
-        return None
 
 
 def _found(app: App) -> Skills:

@@ -110,7 +110,7 @@ class SkillName(_Known):
     def known(self, ctx: click.Context, incomplete: str) -> Iterable[str]:
         """Return the skills that there are, here and of the user."""
         from manusfs.cli.app import App
-        from manusfs.cli.skills_cmd import folder_of, skills_of
+        from manusfs.cli.skill_roots import folder_of, skills_of
         from manusfs.workspace.settings import Settings
 
         app = App(ctx)
