@@ -6,11 +6,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from manusfs.context.again import Lines, tokens_again, turns_again
 from manusfs.context.children import Children
 from manusfs.context.items import Exchange, Item, Key, Section, block_range, items_of, sent
 from manusfs.context.ledger import Ledger, Sightings
 from manusfs.context.moved import Moved, form_of, parts_of
-from manusfs.context.pairs import Lines, pair_tokens, turns_again
 from manusfs.context.pictures import Pictures
 from manusfs.context.tokens import Meter, estimate_part
 from manusfs.context.turns import PER_TOOL, Piece, Setup, Turn, estimate_setup
@@ -215,7 +215,8 @@ class Window:
         if closing:
             self.turns[-1].extras.append(Piece(event.seq, parts=tuple(s.part for s in closing), place=1))
         sections = sum(estimate_part(section.part) for section in (*self.opening, *closing))
-        self.meter = self.meter.opened(estimate_setup(self.setup) + sections + pair_tokens(self, self.pairs))
+        again = (item for first, last in self.pairs for item in self.between(f"{first}-{last}"))
+        self.meter = self.meter.opened(estimate_setup(self.setup) + sections + tokens_again(again))
         self.epoch_tokens = self.meter.tokens
         self.pictures = Pictures().with_parts(section.part for section in self.opening)
         self.asked = False
