@@ -80,7 +80,7 @@ def _own_labels(answer: str) -> list[str]:
 
 def _account(checked: CitationReport, problems: tuple[str, ...]) -> list[str]:
     """Return the lines that say how the citations fared, and which claims have none."""
-    loose = f" {checked.normalised} of them with other white space, quotation marks or dashes." * bool(
+    loose = f" {checked.normalised} of them with other white space, quotation marks, dashes or markup." * bool(
         checked.normalised
     )
     lines = [f"Citations: {checked.verified} of {checked.total} quotes stand word for word in their source.{loose}"]

@@ -16,6 +16,7 @@ __all__ = ["STATES", "Citation", "CitationReport", "check", "fix", "format_footn
 
 CitationState = Literal["exact", "normalised", "elsewhere", "absent", "unresolved", "undefined"]
 
+_SHORTENED = "words are left out where the quote has an ellipsis"
 _DANGLING = "used, but no footnote defines it"
 _MOST_OTHERS = 20
 
@@ -50,7 +51,7 @@ class Citation:
 
     @property
     def verified(self) -> bool:
-        """True if the quote stands in its span, white space, quotation marks and dashes aside."""
+        """True if the quote stands in its span, white space, quotation marks, dashes and markup aside."""
         return self.state in ("exact", "normalised")
 
     def to_json(self) -> dict[str, Any]:
@@ -62,7 +63,7 @@ class Citation:
 # Words for people: what each state means.
 STATES: dict[CitationState, str] = {
     "exact": "the quote stands in its span, byte for byte",
-    "normalised": "it stands there word for word, with other white space, quotation marks or dashes",
+    "normalised": "it stands there word for word, with other white space, quotation marks, dashes or markup",
     "elsewhere": "it stands in the source, but not in its span: `manusfs cite REPORT --fix` sets the span right",
     "absent": "it does not stand in the source",
     "unresolved": "the footnote has no quote, or no ref that leads to stored bytes",
@@ -92,7 +93,7 @@ class CitationReport:
 
     @property
     def normalised(self) -> int:
-        """How many of the verified differ from their span in white space, quotation marks or dashes."""
+        """How many of the verified differ from their span in white space, quotation marks, dashes or markup."""
         return sum(citation.state == "normalised" for citation in self.citations)
 
     @property
@@ -131,12 +132,12 @@ def check(report: str, resolver: Source, read_refs: Iterable[str] | None = None)
     """
     shown = None if read_refs is None else _shown(read_refs)
     defined = footnotes(report)
-    labels = {note.label for note in defined}
+    labels = {note.label.casefold() for note in defined}
     others = _cited(defined)
     return CitationReport(
         citations=tuple(_citation(note, resolver, shown, others) for note in defined),
         uncited=uncited_claims(report),
-        undefined=tuple(label for label in used_labels(report) if label not in labels),
+        undefined=tuple(label for label in used_labels(report) if label.casefold() not in labels),
     )
 
 
@@ -224,7 +225,8 @@ def _compare(blank: Citation, quote: str, ref: Ref, resolver: Source, others: Se
     span: Span | None = getattr(ref, "span", None)
     past = span is not None and span.start + len(data) < span.end
     if not past and (match := find(wanted, escape.body(decoded(data)))):
-        return replace(blank, quote=quote, state="exact" if match.exact else "normalised")
+        told = _SHORTENED if match.shortened else ""
+        return replace(blank, quote=quote, state="exact" if match.exact else "normalised", message=told)
     where = f"{ref} ends past the end of its source" if past else f"the quote does not stand in {ref}"
     if not isinstance(ref, ObsRef):
         return replace(blank, quote=quote, state="absent", message=where)

@@ -10,7 +10,10 @@ from manusfs.records import escape
 
 __all__ = ["Footnote", "footnotes", "format_footnote", "one_line", "uncited_claims", "used_labels"]
 
-_DEFINITION = re.compile(r"^ {0,3}\[\^([^\]\s]{1,64})\]:[ \t]*(.*(?:\n(?:[ \t]{2,}\S.*))*)", re.MULTILINE)
+# Models write footnotes as items of a list or inside a quotation, too.
+_DEFINITION = re.compile(
+    r"^\ufeff?(?: {0,3}|[ \t]*[-*+>][ \t]+)\[\^([^\]\s]{1,64})\]:[ \t]*(.*(?:\n(?:[ \t]{2,}\S.*))*)", re.MULTILINE
+)
 _MARK = re.compile(r"\[\^([^\]\s]{1,64})\](?!:)")
 _REF = re.compile(
     r"(?<![\w/])(obs:[0-9a-f]{12,64}(?:/(?:text|full|raw))?@\d{1,18}-\d{1,18}"
@@ -18,9 +21,25 @@ _REF = re.compile(
 )
 _LOOSE_REF = re.compile(r"(?<![\w/])((?:obs|msg):[^\s,;)>\]]+)")
 _URL = re.compile(r"<(https?://[^\s<>]+)>")
-_OPENING = '"“„«”'
-_CLOSING = '"”“»'
-_AFTER_QUOTE = re.compile(r"\s*(?:[—–-]|,|$|\(|obs:|msg:)")
+_PAIRS = {
+    '"': '"',
+    "“": "”“",
+    "„": "“”",
+    "«": "»",
+    "»": "«",
+    "”": "”",
+    "‹": "›",
+    "›": "‹",
+    "「": "」",
+    "『": "』",
+    "＂": "＂",
+}
+"""What opens a quote, and what may close it."""
+_SINGLE = {"'": "'", "‘": "’", "`": "`"}
+"""Apostrophes stand in titles too: only a footnote that begins with one has its quote between them."""
+_AFTER_QUOTE = re.compile(r"\s*(?:[—–―-]|[,，、]|$|[(（<]|obs:|msg:|https?:)")
+_CODE = re.compile(r"(`+)(?!`)[^\n]*?(?<!`)\1(?!`)|<!--(?s:.*?)-->")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _FENCE = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 # Sections that say what was not found make no claim that a source could support.
@@ -29,6 +48,7 @@ _NO_CLAIMS = re.compile(
     re.IGNORECASE,
 )
 _HEADING = re.compile(r"(#{1,6})\s")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})\s*\Z")
 _LIST_ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+")
 _SENTENCE = re.compile(
     r".+?(?:(?<!\b[A-Z])[.!?][\"”’')\]*_]*(?:\s*\[\^[^\]\s]{1,64}\])*(?=\s)|[。！？][”’」』）]*(?:\s*\[\^[^\]\s]{1,64}\])*|$)"
@@ -77,7 +97,7 @@ def one_line(text: str) -> str:
 
 def used_labels(report: str) -> tuple[str, ...]:
     """Return the labels that the text of `report` uses, each once, in order of first use."""
-    prose = _DEFINITION.sub("", _blanked(report))
+    prose = _CODE.sub("", _DEFINITION.sub("", _blanked(report)))
     return tuple(dict.fromkeys(match[1] for match in _MARK.finditer(prose)))
 
 
@@ -93,9 +113,12 @@ def uncited_claims(report: str) -> tuple[str, ...]:
 def _claims(report: str) -> Iterator[str]:
     paragraph: list[str] = []
     silent = 0
-    for line in [*_DEFINITION.sub("", _blanked(_without_account(report))).split("\n"), ""]:
+    prose = _COMMENT.sub("", _DEFINITION.sub("", _blanked(_without_account(report.removeprefix("\ufeff")))))
+    for line in [*prose.split("\n"), ""]:
         begins_item = bool(_LIST_ITEM.match(line))
         ends = not line.strip() or begins_item or line.lstrip().startswith(("#", ">", "|", "---", "***", "==="))
+        if paragraph and _UNDERLINE.match(line):
+            paragraph = []  # a heading, underlined
         if ends and paragraph:
             yield from _units(" ".join(paragraph))
             paragraph = []
@@ -148,13 +171,15 @@ def _footnote(report: str, match: re.Match[str]) -> Footnote:
 
 def _quotes(body: str) -> tuple[str, ...]:
     body = " ".join(body.split())
-    start = next((at for at, char in enumerate(body) if char in _OPENING), -1)
-    if start < 0:
+    start = next((at for at, char in enumerate(body) if char in _PAIRS), -1)
+    if start < 0 and body[:1] not in _SINGLE:
         return ()
+    start = max(0, start)
+    closing = (_PAIRS if body[start] in _PAIRS else _SINGLE)[body[start]]
     ends = [
         at
         for at in range(start + 1, len(body))
-        if body[at] in _CLOSING and _AFTER_QUOTE.match(body, at + 1) and body[start + 1 : at].strip()
+        if body[at] in closing and _AFTER_QUOTE.match(body, at + 1) and body[start + 1 : at].strip()
     ]
     return tuple(body[start + 1 : end].strip() for end in ends[:8])
 

@@ -9,7 +9,7 @@ from urllib.parse import quote as percent
 
 from manusfs.errors import ManusfsError
 from manusfs.memory.footnotes import Footnote, footnotes
-from manusfs.memory.quotes import find
+from manusfs.memory.quotes import find, pieces_of
 from manusfs.memory.reading import Place, decoded
 from manusfs.records import ObsRef, Ref, Span, escape, parse_ref
 
@@ -95,7 +95,11 @@ def page_link(url: str, quote: str, page: int = 0) -> str:
 
 
 def _ends(words: str) -> tuple[str, ...]:
-    """Return `words` whole, or the first and the last of them."""
+    """Return `words` whole, or the first and the last of them; of those round an ellipsis the ends of both."""
+    pieces = pieces_of(words)
+    if len(pieces) > 1:
+        return _ends(pieces[0])[0], _ends(pieces[-1])[-1]
+    words = pieces[0] if pieces else words
     parts = words.split(" ")
     if len(_UNSPACED.findall(words)) > len(words) // 3:
         return (words,) if len(words) <= _WHOLE_CHARS else (words[:_END_CHARS].strip(), words[-_END_CHARS:].strip())

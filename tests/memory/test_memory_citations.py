@@ -221,3 +221,34 @@ def test_what_found_no_support_is_no_claim_without_a_citation() -> None:
         "### More\n\nNothing was said about the roof either.\n\n## Short answer\n\nThe dam is forty metres high.\n"
     )
     assert uncited_claims(text) == ("The dam is forty metres high.",)
+
+
+@pytest.mark.parametrize(
+    "marks", ["「{}」", "『{}』", "“{}”", "»{}«", "«{}»", "‹{}›", "„{}“", "'{}'", "‘{}’", "`{}`", "＂{}＂"]
+)
+def test_a_quote_stands_between_marks_of_any_language(marks: str) -> None:
+    quote = "桥梁于1987年建成,全长412米。"
+    footnote = f"[^1]: {marks.format(quote)} — 桥，obs:{ID}@{span_of(quote)}"
+    assert state_of(f"桥梁很长也很老了。[^1]\n\n{footnote}\n") == "exact"
+
+
+@pytest.mark.parametrize("before", ["", "\ufeff", "- ", "> ", "   "])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_footnotes_are_found_as_others_write_them(before: str, end: str) -> None:
+    """Reports by any model: a mark of byte order, Windows line ends, footnotes as list items or quoted."""
+    quote = "It was abolished on 3 May 2011."
+    note = format_footnote("A", quote, "The bridge", URL, f"obs:{ID}@{span_of(quote)}")
+    made = check(end.join([before + note, "", "The toll was abolished in 2011.[^a]", ""]), Stored())
+    assert [c.state for c in made.citations] == ["exact"] and (made.undefined, made.uncited) == ((), ())
+
+
+def test_marks_in_code_and_comments_and_underlined_headings_are_no_claims() -> None:
+    text = "A heading of four words\n====\n\nUse `[^2]` or `` [^3] `` for it.[^1]\n\n<!-- a remark of its own [^9] -->"
+    quote = "It was abolished on 3 May 2011."
+    made = check(f"{text}\n\n{format_footnote(1, quote, 'B', URL, f'obs:{ID}@{span_of(quote)}')}\n", Stored())
+    assert (made.undefined, made.uncited, made.ok) == ((), (), True)
+
+
+def test_words_left_out_of_a_quote_are_told() -> None:
+    made = check(report("The toll is 4 marks … the clerk wrote.", Span(0, len(PAGE.encode()))), Stored())
+    assert made.citations[0].state == "normalised" and "left out" in made.problems[0]

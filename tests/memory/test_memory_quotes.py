@@ -180,3 +180,52 @@ def test_what_manusfs_wrote_below_a_report_is_no_claim() -> None:
     )
     assert uncited_claims(text) == ("It was four metres long.",)
     assert len(uncited_claims(text + "\nAnd one more claim of ours.\n")) > 1
+
+
+DRESSED = (
+    "The toll was abol-\nished by [the council](https://example.org/c_(x)).[3] Carts go **free** since.\n"
+    "| Year | Carts |\n| 1987 | 412 |\nA well-\nknown ﬁne ferry, ８５ metres.\n"
+)
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "was abolished by the council. Carts go free since",
+        "by the council.[^7] Carts",
+        "Carts go _free_ since",
+        "1987 412",
+        "A well-known fine ferry, 85 metres",
+    ],
+)
+def test_markup_and_broken_words_are_no_words(quote: str) -> None:
+    """Issue 6: a quote across a line with a hyphen, inside a table row, with footnote markers inside."""
+    found = find(quote, DRESSED)
+    assert found is not None and (found.exact, found.shortened) == (False, False)
+
+
+@pytest.mark.parametrize(
+    "quote", ["was abolished by the councils", "Carts go free sinc e", "1987 413", "well known", "foo_bar ab ished"]
+)
+def test_other_words_stay_absent_whatever_their_dress(quote: str) -> None:
+    assert find(quote, DRESSED) is None
+
+
+def test_a_quote_with_an_ellipsis_is_its_pieces_in_order_and_near_together() -> None:
+    text = f"The toll was four marks and it was paid by every cart. {'x ' * 500} The bridge is new."
+    found = find("The toll was four … by every cart.", text)
+    assert found is not None and found.shortened
+    assert find("The toll was four [...] by every cart...", text) is not None
+    assert find("by every cart … The toll was four", text) is None
+    assert find("paid by every cart … The bridge is new", text) is None
+    assert find("The … cart", text) is None
+
+
+def test_long_rows_of_marks_take_no_time() -> None:
+    """A pattern whose repeats match the same character runs away: no figure, it just ends."""
+    assert find("a b c " * 30 + "z", ("a " + "*" * 200 + "|" * 200 + " b " + "[1]" * 60 + " c ") * 30) is None
+
+
+def test_a_link_to_a_shortened_quote_names_its_ends() -> None:
+    link = page_link("https://example.org/a", "The toll was four … by every cart")
+    assert link == "https://example.org/a#:~:text=The%20toll%20was%20four,by%20every%20cart"
