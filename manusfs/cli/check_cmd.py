@@ -32,8 +32,8 @@ _LINES = "nothing but a copy can bring back what a transcript lost: its whole li
 def cite(context: click.Context, report: str, fix: bool, as_json: bool) -> None:
     """Check a report's quotes against the stored bytes.
 
-    "exact" is byte for byte; "normalised" is word for word with other white space, quotation marks or dashes. Both are
-    verified. A span that ends past the end of its source is not. What the report's session was never shown is flagged,
+    "exact" is byte for byte; "normalised" is word for word with other white space, quotation marks, dashes or markup.
+    Both are verified. A span that ends past the end of its source is not. What the report's session never saw is told,
     and claims without a citation are listed. --fix also makes the links of the footnotes anew: to the stored text at
     its line, and to the page at its words.
 
