@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,13 @@ def test_imports_go_down_only() -> None:
     command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_no_two_files_need_each_other() -> None:
+    """Also for types only: what knows each other is one matter, and belongs into one file or into three."""
+    modules = {f"manusfs.{_name(file)[:-3].replace('/', '.')}": file for file in FILES if file.name != "__init__.py"}
+    needs = {name: {*_imports(ast.parse(file.read_text("utf-8")))} & modules.keys() for name, file in modules.items()}
+    assert list(TopologicalSorter(needs).static_order())
 
 
 def test_no_file_of_the_project_tells_where_it_was_made() -> None:
