@@ -2,7 +2,8 @@
 
 ManusfsError (1)                 goes to the person
 ├── UsageError (2)               the command line or an argument is wrong
-│   └── BadRef                   a ref that does not parse
+│   ├── BadRef                   a ref that does not parse
+│   └── PastEnd (1)              a page, line or byte behind the last one
 ├── ConfigError (78)             settings, key or workspace missing or wrong
 │   ├── NoWorkspace              no workspace here or above
 │   ├── NewerFormat              written by a newer manusfs
@@ -42,6 +43,7 @@ __all__ = [
     "NoWorkspace",
     "NotFound",
     "NotTrusted",
+    "PastEnd",
     "PathRefused",
     "Refused",
     "StopError",
@@ -72,6 +74,12 @@ class UsageError(ManusfsError):
 
 class BadRef(UsageError):
     """A text that should be a ref does not parse as one."""
+
+
+class PastEnd(UsageError):
+    """A page, a line or a byte was asked for that is behind the last one: nothing stands there."""
+
+    exit_code = 1
 
 
 class ConfigError(ManusfsError):

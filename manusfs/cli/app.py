@@ -82,16 +82,26 @@ class App:
         Raises:
             NoWorkspace: there is none.
         """
-        from manusfs.workspace.folder import find
+        from manusfs.workspace.folder import above, find
 
         try:
             return find(Path.cwd(), explicit=self.explicit)
         except NoWorkspace as error:
             if not self.explicit and (made := self.dated()):
-                given = (self.context.find_root().obj or {}).get("arguments") or ("ls",)
-                hint = f"manusfs -w {made[-1].name} {shlex.join(given)}"
-                raise NoWorkspace(f"{error}; {made[-1].name} was made here", hint=hint) from error
+                told = f"{error}; {made[-1].name} was made here"
+                raise NoWorkspace(told, hint=self._typed_for(made[-1].name)) from error
+            if self.explicit and Path(self.explicit).exists() and (outer := above(self.explicit)):
+                raise NoWorkspace(str(error), hint=self._typed_for(str(outer))) from error
             raise
+
+    def _typed_for(self, workspace: str) -> str:
+        """Return the command that was typed, for `workspace`; where that can't be told apart, one that lists it."""
+        given = tuple((self.context.find_root().obj or {}).get("arguments") or ())
+        if given[:2] == ("-w", self.explicit):
+            given = given[2:]
+        elif self.explicit:
+            given = ()
+        return f"manusfs -w {shlex.quote(workspace)} {shlex.join(given or ('ls',))}"
 
     def dated(self) -> list[Path]:
         """Return the folders here that `run` made by itself for this user and that hold a session, oldest first."""

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from manusfs.cli.app import App
+from manusfs.cli.named import typed
 from manusfs.cli.out import data, emit, human_bytes, line, talk
 from manusfs.cli.types import RefText
 from manusfs.errors import UsageError
@@ -19,10 +20,13 @@ __all__ = ["ls", "note", "search"]
 
 @click.command()
 @click.argument("kind", default="observations", type=click.Choice(["observations", "notes", "sessions", "reports"]))
+@click.option("--all", "everything", is_flag=True, help="Also the sessions of `add`, which hold no run.")
 @click.option("--json", "as_json", is_flag=True, help="One object a line; observations as `add`, and created.")
 @click.pass_context
-def ls(context: click.Context, kind: str, as_json: bool) -> None:
+def ls(context: click.Context, kind: str, everything: bool, as_json: bool) -> None:
     """List observations, notes, sessions or reports.
+
+    Oldest first. Each `manusfs add` is a session too: those are counted, and listed with --all or --json.
 
     \b
     Examples:
@@ -32,16 +36,18 @@ def ls(context: click.Context, kind: str, as_json: bool) -> None:
     Exit codes: 0 done, 78 no workspace.
     """
     with App(context).open() as workspace:
-        lines = workspace.ls(kind)
-    shown = _LINES[kind]
-    for entry in lines:
-        record = entry.to_json()
-        if as_json:
+        records = [entry.to_json() for entry in workspace.ls(kind)]
+    if as_json:
+        for record in records:
             emit(record)
-        else:
-            data(shown(record))
-    if not lines:
+        return
+    shown = records if everything else [record for record in records if record.get("purpose") != "intake"]
+    for record in shown:
+        data(_LINES[kind](record))
+    if not shown:
         talk(context, f"no {kind} yet")
+    if hidden := len(records) - len(shown):
+        talk(context, typed(f"and {counted(hidden, 'session')} of `add`: `manusfs ls sessions --all` lists them too"))
 
 
 def _observation(record: dict[str, Any]) -> str:

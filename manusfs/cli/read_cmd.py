@@ -10,9 +10,9 @@ import click
 
 from manusfs.cli.app import App
 from manusfs.cli.named import typed
-from manusfs.cli.out import data, emit, say, talk
+from manusfs.cli.out import data, emit, talk
 from manusfs.cli.types import Count, RefText
-from manusfs.errors import NotFound, UsageError
+from manusfs.errors import NotFound, PastEnd, UsageError
 from manusfs.memory.reading import Reading
 from manusfs.records import counted
 
@@ -66,7 +66,9 @@ def read(
 ) -> None:
     """Print the bytes behind a ref, path or URL.
 
-    What is printed was checked against its hash. A missing or damaged body is fetched again where its source allows.
+    What is printed was checked against its hash. What ends behind the end of the text is cut there; where nothing is
+    left, as of an offset, a line or a page behind the last, nothing is printed and the exit code is 1. A missing or
+    damaged body is fetched again where its source allows.
 
     \b
     Examples:
@@ -75,8 +77,8 @@ def read(
       manusfs read obs:3f9c21ab77de --raw > page.html
       manusfs read notes/findings/prices.md --lines 1-40
 
-    Exit codes: 0 done, 1 not found, 2 not a ref, 12 damaged and can't be mended, 69 network unavailable, 78 no
-    workspace.
+    Exit codes: 0 done, 1 not found, or nothing stands there; 2 not a ref, 12 damaged and can't be mended, 69 network
+    unavailable, 78 no workspace.
     """
     if raw and (lines or page):
         raise UsageError(
@@ -96,13 +98,11 @@ def read(
             made = workspace.read(ref, offset, limit, lines=lines, page=page, raw=raw)
         except NotFound as error:
             raise _named(workspace, ref, error) from error
+    _check_not_beyond(made, lines, page)
     if as_json:
         emit(made.to_json(), exact=_EXACT if made.ref.startswith("obs:") else ())
         return
-    if made.data or not made.total:
-        data(made.text, newline=not made.text.endswith("\n"), exact=made.ref.startswith("obs:"))
-    else:
-        say(_beyond(made, lines))
+    data(made.text, newline=not made.text.endswith("\n"), exact=made.ref.startswith("obs:"))
     if made.next_offset is not None:
         part = lines or page or "@" in ref  # `--offset` counts in the whole
         more = f"manusfs read {shlex.quote(made.ref)} " if part else ""
@@ -130,6 +130,7 @@ def _copy(workspace: Workspace, ref: str, start: int, limit: int | None) -> None
     made = None
     while made is None or (made.next_offset is not None and limit is None):
         made = workspace.read(ref, start, limit or 4 << 20, raw=True)
+        _check_not_beyond(made, None, None)
         if sys.stdout.isatty():
             # The exact bytes are for files and pipes: on a terminal a stranger's bytes must not act.
             data(made.text, newline=False, exact=True)
@@ -139,8 +140,17 @@ def _copy(workspace: Workspace, ref: str, start: int, limit: int | None) -> None
     sys.stdout.buffer.flush()
 
 
-def _beyond(made: Reading, lines: tuple[int, ...] | None) -> str:
-    """Return why nothing was printed."""
+def _check_not_beyond(made: Reading, lines: tuple[int, ...] | None, page: int | None) -> None:
+    """Return unless nothing stands where it was asked for; an empty page, or file, is read as it is.
+
+    Raises:
+        PastEnd: the text ends before it.
+    """
+    if made.data or not made.total or page:
+        return
+    size = counted(made.total, "byte")
     if lines:
-        return f"there is no line {lines[0]}: {made.ref} ends before it ({counted(made.total, 'byte')})"
-    return f"nothing stands there: {made.ref} has {counted(made.total, 'byte')}"
+        raise PastEnd(
+            f"there is no line {lines[0]}: {made.ref} ends before it ({size})", hint="ask for an earlier line"
+        )
+    raise PastEnd(f"nothing stands there: {made.ref} has {size}", hint=f"ask for an offset below {made.total}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 __all__ = ["replay"]
 
 _COLUMNS = "policy              cost   input    peak    mean  cached  reads  breaks  invalid  lost  bound"
+_LEGEND = """
+cost, input     against `naive`, a history that only grows with every result in full; less is better
+peak, mean      tokens of the largest and of the average request
+cached          share of the tokens that the provider's cache gave
+reads           times more that something had to be read again
+breaks          requests that did not begin with the one before
+invalid         thinking blocks that a change before them made invalid
+lost            things taken from results that no ref leads back to
+bound           cost against the best schedule in hindsight; - where none was looked for"""
 
 
 @click.command()
@@ -74,7 +83,7 @@ def replay(context: click.Context, /, files: tuple[Path, ...], **options: Any) -
         for run in read_runs(file):
             talk(context, f"{len(outcomes) + 1}: {line(run.name, 60)}, {counted(len(run.steps), 'turn')}")
             outcomes.append(measure(run, field, terms, settings, bound=options["bound"]))
-    _tell(outcomes, terms, each=options["each"], as_json=options["as_json"])
+    _tell(context, outcomes, terms, each=options["each"], as_json=options["as_json"])
     if options["plot"] is not None:
         _draw(options["plot"], outcomes, options["plot_runs"])
 
@@ -96,20 +105,31 @@ def _found(app: App, file: Path) -> Path:
     return file
 
 
-def _tell(outcomes: Sequence[Outcome], terms: Terms, *, each: bool, as_json: bool) -> None:
+def _tell(context: click.Context, outcomes: Sequence[Outcome], terms: Terms, *, each: bool, as_json: bool) -> None:
     from manusfs.lab import rows
 
-    for row in rows(outcomes, terms.prices, each=each):
-        if as_json:
+    found = list(rows(outcomes, terms.prices, each=each))
+    if as_json:
+        for row in found:
             emit(row)
-            continue
-        if row["policy"] == "naive":
-            data(f"\n{line(row['of'], 60)}: {counted(row['runs'], 'run')}\n{_COLUMNS}")
-        data(
-            f"{row['policy']:<16} {row['cost_ratio']:>7.3f} {row['input_ratio']:>7.3f} {row['peak_tokens']:>7} "
-            f"{row['mean_tokens']:>7} {row['read_share']:>7.3f} {row['extra_reads']:>6} {row['prefix_breaks']:>7} "
-            f"{row['thinking_invalid']:>8} {row['needs']['lost']:>5} {row['bound_ratio'] or 0:>6.3f}"
-        )
+        return
+    told: list[list[str]] = []
+    for of in dict.fromkeys(row["of"] for row in found):
+        group = [row for row in found if row["of"] == of]
+        lines = [_line(row) for row in group]
+        if lines not in told:  # a run alone of its source, or a source alone, has the same figures
+            told.append(lines)
+            data("\n".join([f"\n{line(of, 60)}: {counted(group[0]['runs'], 'run')}", _COLUMNS, *lines]))
+    talk(context, _LEGEND)
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    bound = "     -" if row["bound_ratio"] is None else f"{row['bound_ratio']:>6.3f}"
+    return (
+        f"{row['policy']:<16} {row['cost_ratio']:>7.3f} {row['input_ratio']:>7.3f} {row['peak_tokens']:>7} "
+        f"{row['mean_tokens']:>7} {row['read_share']:>7.3f} {row['extra_reads']:>6} {row['prefix_breaks']:>7} "
+        f"{row['thinking_invalid']:>8} {row['needs']['lost']:>5} {bound}"
+    )
 
 
 def _draw(path: Path, outcomes: Sequence[Outcome], most: int) -> None:

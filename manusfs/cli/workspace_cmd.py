@@ -35,12 +35,15 @@ def init(context: click.Context, directory: Path, as_json: bool) -> None:
     Example:
       manusfs init my-research
 
-    Exit codes: 0 done, 78 there is one already, 1 the folder can't be written.
+    Exit codes: 0 done, 78 there is one already, or it lies in notes/, sessions/ or another folder that a workspace
+    fills; 1 the folder can't be written.
     """
-    from manusfs.workspace.folder import Folder
+    from manusfs.workspace.folder import Folder, above
 
     app = App(context)
     folder = Folder.create(directory)
+    if outer := above(folder.path):
+        talk(context, f"note: it lies inside the workspace {outer}; commands in here work in the new one")
     app.trust.pin(folder.path, app.table(folder.path), own=True)
     if as_json:
         emit({"path": str(folder.path)})
@@ -70,7 +73,7 @@ def trust(context: click.Context, yes: bool, as_json: bool) -> None:
     Example:
       manusfs -w downloaded-research trust
 
-    Exit codes: 0 approved, 1 declined, 78 no workspace.
+    Exit codes: 0 approved, or nothing is new; 1 declined, 78 no workspace.
     """
     app = App(context)
     folder = app.find()
@@ -83,15 +86,29 @@ def trust(context: click.Context, yes: bool, as_json: bool) -> None:
     for name, value in sorted(guarded.items()):
         talk(context, f"Setting that widens access: {name} = {value!r}")
     pins, files = _skills(app, folder, table), _agents(app, folder)
-    if not yes and not _confirmed():
+    new = not _nothing_new(app, folder, table, pins, files)
+    if new and not yes and not _confirmed():
         talk(context, "not trusted: nothing was changed")
         context.exit(1)
-    app.trust.pin(folder, table, skills=pins, agents=files)
+    if new:
+        app.trust.pin(folder, table, skills=pins, agents=files)
     if as_json:
         approved = {"settings": guarded, "skills": sorted(pins), "agents": sorted(files)}
         emit({"path": str(folder), **approved, "state": app.state(folder, table)})
     else:
-        data(f"trusted {folder}")
+        data(f"trusted {folder}" if new else f"nothing is new: {folder} is trusted as it is")
+
+
+def _nothing_new(
+    app: App, folder: Path, table: Mapping[str, Any], skills: Mapping[str, str], agents: Mapping[str, str]
+) -> bool:
+    """Return True if everything that there is to approve in `folder` is approved already, as it stands."""
+    known, named = app.trust.skills(folder), app.trust.agents(folder)
+    return (
+        app.state(folder, table) in ("own", "trusted")
+        and all(known.get(home) == pin for home, pin in skills.items())
+        and all(named.get(path) == sha for path, sha in agents.items())
+    )
 
 
 def _skills(app: App, folder: Path, table: Mapping[str, Any]) -> dict[str, str]:
@@ -99,7 +116,7 @@ def _skills(app: App, folder: Path, table: Mapping[str, Any]) -> dict[str, str]:
 
     `table` are its settings, which are approved together with them: a folder of skills that they name is looked at too.
     """
-    from manusfs.cli.skills_cmd import skills_of
+    from manusfs.cli.skill_roots import skills_of
 
     settings, theirs = app.settings(None).settings, table.get("skills_extra_roots")
     roots = [str(root) for root in theirs if root] if isinstance(theirs, list) else []

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from manusfs.errors import BadRef, Damaged, ManusfsError, NotFound, PathRefused, UsageError
+from manusfs.errors import BadRef, Damaged, ManusfsError, NotFound, PastEnd, PathRefused, UsageError
 from manusfs.memory.reading import Place, Reading, State, Text, block_reader, line_range, reading
 from manusfs.records import Meta, MsgRef, ObsRef, PathRef, Ref, Source, Span, parse_ref
 
@@ -158,7 +158,7 @@ class Resolver:
         when there is more than fits. Pieces end on code-point borders and join to the exact whole.
 
         Raises:
-            BadRef, UsageError: no ref; a page or line that can't be.
+            BadRef, UsageError, PastEnd: no ref; a page or line that can't be; a page behind the last.
             NotFound, Damaged, Refused: it is not there, not the right bytes, or not to be read.
         """
         if start < 0 or (limit is not None and limit < 0):
@@ -348,7 +348,7 @@ def _page(opened: _Opened, page: int) -> Span:
     if meta is None or not pages or not isinstance(opened.ref, ObsRef) or opened.ref.view != "text":
         raise UsageError(f"{opened.ref} has no pages", hint="read it by offset or by lines")
     if not 1 <= page <= pages:
-        raise UsageError(f"{opened.ref} has pages 1 to {pages}, not {page}", hint=f"its last page is {pages}")
+        raise PastEnd(f"{opened.ref} has pages 1 to {pages}, not {page}", hint=f"its last page is {pages}")
     return meta.page_span(page)
 
 

@@ -15,7 +15,7 @@ from manusfs.workspace.fs import FileSystem, storage_error
 from manusfs.workspace.lost import set_aside
 from manusfs.workspace.paths import Root
 
-__all__ = ["MARKER", "SETTINGS_MAX", "Folder", "find", "template_dir"]
+__all__ = ["MARKER", "SETTINGS_MAX", "Folder", "above", "find", "template_dir"]
 
 MARKER = "manusfs.toml"
 """The file that makes a folder a workspace."""
@@ -24,6 +24,8 @@ SETTINGS_MAX = 1 << 20
 """Bytes of the largest settings file."""
 
 _KEEP_NAMES = (".gitkeep", ".keep")
+_OURS = frozenset(("observations", "sessions", "notes", "reports", "skills", "agents", "lost+found", ".manusfs"))
+"""Folders of a workspace in which another would be in its way."""
 
 
 class Folder:
@@ -70,9 +72,10 @@ class Folder:
         `manusfs.toml` is written last: a folder that has it is whole.
 
         Raises:
-            ConfigError: there is a workspace already, or `path` is a file.
+            ConfigError: there is a workspace already, or `path` is a file, or a folder that another workspace fills.
         """
         path = Path(path)
+        _check_around(path)
         _make_folder(path)
         root = Root(path, fs)
         try:
@@ -123,6 +126,11 @@ def find(start: Path | str, explicit: Path | str | None = None, from_environment
     raise _no_workspace(start, " or above it")
 
 
+def above(path: Path | str) -> Path | None:
+    """Return the nearest workspace that `path` lies in, itself not counted; None when there is none."""
+    return next((folder for folder in Path(path).absolute().parents if (folder / MARKER).is_file()), None)
+
+
 def template_dir() -> Path:
     """Return the folder whose content a new workspace gets: beside the package in a checkout, inside it in a wheel."""
     return _template_of(Path(__file__).parents[1])
@@ -135,7 +143,22 @@ def _template_of(package: Path) -> Path:
     raise ConfigError("the workspace template is missing from this installation", hint="install manusfs again")
 
 
+def _check_around(path: Path) -> None:
+    outer = above(path)
+    if outer is not None and (place := path.absolute().relative_to(outer).parts[0]) in _OURS:
+        raise ConfigError(
+            f"{str(path)!r} lies in {place}/ of the workspace {str(outer)!r}, which fills that folder itself",
+            hint=f"make the new one elsewhere, or work in that one: manusfs -w {shlex.quote(str(outer))} ls",
+        )
+
+
 def _no_workspace(path: Path, where: str = "") -> NoWorkspace:
+    outer = above(path)
+    if outer is not None and path.exists() and not where:
+        return NoWorkspace(
+            f"{str(path)!r} is no workspace; it lies in the workspace {str(outer)!r}",
+            hint=f"manusfs -w {shlex.quote(str(outer))} ls",
+        )
     folder = "notes" if where else shlex.quote(str(path))
     return NoWorkspace(f"no workspace in {str(path)!r}{where}", hint=f"manusfs init {folder}")
 

@@ -75,7 +75,10 @@ def test_a_folder_with_a_blank_is_quoted_and_here_needs_no_cd(call: Call) -> Non
 
 
 @pytest.mark.parametrize("answer", ["n\n", ""])
-def test_a_folder_that_is_not_approved_is_declined(filled: Call, monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
+def test_a_folder_that_is_not_approved_is_declined(
+    filled: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    (tmp_path / "config" / "trust.json").unlink()  # a stranger's
     monkeypatch.setattr(sys, "stdin", io.StringIO(answer))
     done = filled("trust")
     assert done.code == 1 and "not trusted" in done.err
