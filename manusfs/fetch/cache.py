@@ -106,7 +106,7 @@ class PageCache:
             http = HttpMeta(**{**told["http"], "redirects": tuple(told["http"]["redirects"])})
             body = self.by_sha256(told["sha256"])
             return None if body is None else CachedPage(http, body, float(told["checked"]), told["max_age_s"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return None
 
     def put(self, url: str, page: CachedPage) -> None:

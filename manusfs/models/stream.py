@@ -127,7 +127,7 @@ def _parsed(text: str, cut: bool) -> dict[str, Any] | None:
     """Return the input that `text` writes; None where a limit cut it off."""
     try:
         value = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         if cut:
             return None
         raise BrokenStream(f"the input of a tool call is not valid JSON: {error}") from error

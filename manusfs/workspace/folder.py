@@ -168,7 +168,7 @@ def _check_format(root: Root, path: Path) -> None:
         found = tomllib.loads(root.read_edited(MARKER, SETTINGS_MAX).decode("utf-8")).get("format")
     except NotFound as error:
         raise _no_workspace(path) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{MARKER} of {str(path)!r} can't be read: {error}", hint="correct the file") from error
     if type(found) is not int or found < 1:
         raise ConfigError(f"{MARKER} of {str(path)!r} names no format", hint=f"it needs the line: format = {FORMAT}")

@@ -211,14 +211,19 @@ class Settings:
     """Models that an agent file may name beside the session's own and `offline`."""
 
 
-OWNER_ONLY = frozenset(
+_MOST = 1 << 53  # beyond it a float is not exact
+_LIMITS = frozenset(
+    "max_turns host_delay_s fetch_timeout_s fetch_retries max_wire_bytes max_body_bytes cache_bytes "
+    "extract_seconds extract_memory_mb task_depth task_children task_turns task_tokens".split()
+)
+OWNER_ONLY = _LIMITS | frozenset(
     "model summary_model base_url allow_hosts searxng_url search_provider tavily_keyless robots write_skills "
     "ddgs_own_network shell shell_seconds shell_output_bytes shell_memory_mb task_files task_models task_tools "
     "user_agent skills_disabled skills_bundled skills_extra_roots".split()
 )
-"""Settings that widen access, direct keys or spend: in a stranger's folder they count only when it is trusted."""
+"""What widens access, directs keys, spends or takes of the machine: from a stranger only when trusted."""
 
-PINNED = OWNER_ONLY - {"model", "skills_disabled", "skills_bundled"}
+PINNED = OWNER_ONLY - _LIMITS - {"model", "skills_disabled", "skills_bundled"}
 """Those that wait for `manusfs trust` in the user's own folder too, once they changed there: a tool, a pull or a paste
 may have edited the file. The model is the user's to choose, and which of the skills at hand are on."""
 
@@ -241,7 +246,7 @@ def parse_toml(data: bytes, where: str) -> dict[str, Any]:
     """
     try:
         return tomllib.loads(data.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"settings file {where!r} is not valid TOML: {error}", hint=f"correct {where}") from error
 
 
@@ -372,17 +377,13 @@ def _convert(value: Any, hint: Any, *, from_text: bool) -> Any:
             return words[value.lower()]
         raise TypeError(f"neither true nor false: {value!r}")
     if hint in (int, float):
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, str | int | float)
-            or (isinstance(value, str) and not from_text)
-        ):
+        if isinstance(value, bool) or not isinstance(value, (str | int | float) if from_text else (int | float)):
             raise TypeError(f"not a number: {value!r}")
         try:
             number = hint(value)
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise ValueError(f"not a {'whole ' if hint is int else ''}number: {value!r}") from error
-        if number < 0 or number != number or (isinstance(value, float) and hint is int and number != value):
+        if not 0 <= number <= _MOST or (isinstance(value, float) and hint is int and number != value):
             raise ValueError(f"not a number that it can take: {value!r}")
         return number
     if not isinstance(value, str):

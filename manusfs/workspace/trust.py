@@ -103,7 +103,7 @@ class Trust:
             return {str(key): _entry(entry) for key, entry in table.items()}
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise ConfigError(f"can't read {str(self.file)!r}: {error}", hint="correct or remove that file") from error
 
     def _write(self, data: bytes) -> None:

@@ -62,6 +62,6 @@ def _calls(body: str) -> Iterator[tuple[str, dict[str, Any], str, bool]]:
 def _object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
