@@ -156,11 +156,17 @@ class _Reading:
         elif not kinds:
             # what a page of a cut file drew is lost with the rest
             lost = fell_here or (self._rescued and found.shows == "nothing")
-            kinds.add("broken" if lost else found.shows)
+            shows: Kind = "deep" if found.deep else found.shows
+            kinds.add("broken" if lost else self._blank(number) if shows == "nothing" else shows)
         self._tally.page_read(number + 1, kinds, silent=not text and not extra)
         if extra and extra not in text:
             text = f"{text}\n\n{_EXTRAS}\n{extra}" if text else f"{_EXTRAS}\n{extra}"
         return Page(text, title_line(document.label(number), 40))
+
+    def _blank(self, number: int) -> Kind:
+        """Return what is to be said of a page on which nothing was found."""
+        asks = self._document.name == "pdfium" and self._spare.asks(number)
+        return "unsure" if asks is None else "broken" if asks else "nothing"
 
     def _read(self, document: Document | Spare, number: int) -> PageText:
         """Return what the better reader makes of the page, or raise Unreadable."""
@@ -214,4 +220,6 @@ def _worth(found: PageText) -> set[Kind]:
         kinds.add("outside")
     if found.shows == "images":
         kinds.add("sparse")
+    if found.deep:
+        kinds.add("deep")
     return kinds

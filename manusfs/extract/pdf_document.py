@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-__all__ = ["Document", "Entry", "PageText", "Shows", "Unreadable"]
+__all__ = ["Document", "Entry", "PageText", "SecondReader", "Shows", "Unreadable"]
 
 Shows = Literal["nothing", "images", "characters", "drawings"]
 """What stands on a page that gave no text."""
@@ -41,6 +41,8 @@ class PageText:
     """How many characters lie outside the visible part of the page and were left out."""
     shows: Shows = "nothing"
     """What is there in place of text; "images" beside a text says that there is little of it on a large image."""
+    deep: bool = False
+    """Forms are nested deeper than the reader follows them."""
 
 
 class Document(Protocol):
@@ -79,4 +81,12 @@ class Document(Protocol):
 
     def close(self) -> None:
         """Give back what the document holds."""
+        ...
+
+
+class SecondReader(Document, Protocol):
+    """A reader that can judge what another found."""
+
+    def asks(self, page: int) -> bool:
+        """Return True if a page should show words or images, or raise Unreadable."""
         ...

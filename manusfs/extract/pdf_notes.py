@@ -7,16 +7,29 @@ from typing import Literal
 __all__ = ["Kind", "Tally"]
 
 Kind = Literal[
-    "broken", "rough", "images", "characters", "drawings", "nothing", "sparse", "doubtful", "disordered", "outside"
+    "broken",
+    "rough",
+    "deep",
+    "images",
+    "characters",
+    "drawings",
+    "nothing",
+    "unsure",
+    "sparse",
+    "doubtful",
+    "disordered",
+    "outside",
 ]
 _MOST = 8
 _SOME: dict[Kind, str] = {
     "broken": "can't be read: {}",
     "rough": "{} crashed the first reader; the text is by a second one and may lack parts",
+    "deep": "left out: what stands in forms nested more than 40 deep on {}",
     "images": "no text layer on {}: images only (scanned?)",
     "characters": "no text layer on {}: its fonts don't tell which characters they draw",
     "drawings": "no text layer on {}: drawings only",
     "nothing": "no text on {}: blank",
+    "unsure": "nothing was found on {}; whether something stands there could not be checked",
     "sparse": "little text on {}: most of it is an image (scanned?)",
     "doubtful": "unreliable text on {}: a font has no usable Unicode map, characters may be wrong",
     "disordered": "text may not be in reading order on {}: it stands as the file draws it",
@@ -48,7 +61,7 @@ class Tally:
     @property
     def lacking(self) -> bool:
         """True if a page could not be read, or not for sure all of it."""
-        return "broken" in self._spans or "rough" in self._spans
+        return not self._spans.keys().isdisjoint(("broken", "rough", "deep"))
 
     def notes(self) -> tuple[str, ...]:
         """Return one line for each kind. Blank pages are told only if nothing else is there to be read."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -20,6 +22,9 @@ VERSION = f"pypdfium2/{version('pypdfium2')}"
 _MOST_ENTRIES = 2_000
 _MOST_ANNOTATIONS = 500
 _MOST_OBJECTS = 2_000
+_DEEPEST = 41
+"""At this level pdfium sees a form and no longer what is in it."""
+_FORM = re.compile(rb"/Subtype\s{0,9}/Form\b")
 _LITTLE = 120
 """A page with fewer characters on a large image may be a scan with a stamp."""
 _SAMPLES = 64
@@ -38,7 +43,7 @@ def open_pdfium(data: bytes) -> _Pdfium:
     # it tells through its logger, and thereby on standard error, what the notes say
     logging.getLogger("pypdfium2").setLevel(logging.CRITICAL)
     try:
-        return _Pdfium(pypdfium2.PdfDocument(data))
+        return _Pdfium(pypdfium2.PdfDocument(data), len(_FORM.findall(data)) >= _DEEPEST)
     except _FAULTS as error:
         locked = "assword" in str(error)
         message = "encrypted: it needs a password" if locked else f"not readable as PDF: {error}"
@@ -49,8 +54,9 @@ class _Pdfium:
     name = "pdfium"
     version = VERSION
 
-    def __init__(self, document: Any) -> None:
+    def __init__(self, document: Any, many_forms: bool) -> None:
         self._document = document
+        self._many_forms = many_forms
         self._at = -1
         self._page: Any = None
         self._forms = raw.FPDF_GetFormType(document)
@@ -69,7 +75,8 @@ class _Pdfium:
         try:
             loaded = self._load(page)
             text_page = loaded.get_textpage()
-            return _read(loaded, text_page)
+            found = _read(loaded, text_page)
+            return replace(found, deep=True) if self._many_forms and _is_deep(loaded) else found
         except _FAULTS as error:
             raise Unreadable(f"page {page + 1}: {error}") from error
         finally:
@@ -205,6 +212,24 @@ def _shows(page: Any) -> Shows:
     if raw.FPDF_PAGEOBJ_IMAGE in kinds:
         return "images"
     return "drawings" if kinds else "nothing"
+
+
+def _is_deep(page: Any) -> bool:
+    """Return True if forms stand in forms at the level that pdfium no longer reads."""
+    holders: list[tuple[Callable[..., int], Callable[..., Any], Any, int]] = [
+        (raw.FPDFPage_CountObjects, raw.FPDFPage_GetObject, page, 1)
+    ]
+    left = _MOST_OBJECTS
+    while holders:
+        count, get, holder, depth = holders.pop()
+        number = min(count(holder), left)
+        left -= number
+        found = (get(holder, at) for at in range(number))
+        forms = [one for one in found if one and raw.FPDFPageObj_GetType(one) == raw.FPDF_PAGEOBJ_FORM]
+        if forms and depth == _DEEPEST:
+            return True
+        holders += [(raw.FPDFFormObj_CountObjects, raw.FPDFFormObj_GetObject, form, depth + 1) for form in forms]
+    return False
 
 
 def _kinds(holder: Any, count: Callable[..., int], get: Callable[..., Any], depth: int) -> Iterator[int]:

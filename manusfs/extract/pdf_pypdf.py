@@ -10,13 +10,17 @@ from typing import Any
 
 import pypdf
 from pypdf.errors import DependencyError, DeprecationError, PyPdfError
+from pypdf.generic import NullObject
 
+from manusfs.extract.pdf_content import asks_for_words, drawn
 from manusfs.extract.pdf_document import Entry, PageText, Unreadable
 
 __all__ = ["VERSION", "open_pypdf"]
 
 VERSION = f"pypdf/{version('pypdf')}"
 _MOST_ENTRIES = 2_000
+_MOST_CONTENT = 8 << 20
+"""So many bytes of a page's commands are looked at."""
 _FAULTS = (
     PyPdfError,
     DeprecationError,
@@ -85,6 +89,17 @@ class _PyPdf:
         except _FAULTS as error:
             raise Unreadable(f"page {page + 1}: {type(error).__name__}: {error}") from error
 
+    def asks(self, page: int) -> bool:
+        """Return True if the commands of a page, or of a form that it draws, ask for words or images."""
+        try:
+            loaded: Any = self._reader.pages[page]
+            contents = _entry(loaded, "/Contents", [])
+            parts = [part.get_object() for part in (contents if isinstance(contents, list) else [contents])]
+            content = b"\n".join(part.get_data() for part in parts if not isinstance(part, NullObject))
+            return _asks(content, _entry(loaded, "/Resources", {}), set())
+        except _FAULTS as error:
+            raise Unreadable(f"page {page + 1}: {type(error).__name__}: {error}") from error
+
     def extras(self, page: int) -> str:
         lines: list[str] = []
         try:
@@ -132,3 +147,25 @@ def _has_unmapped(page: Any) -> bool:
         return any(font.get("/Subtype") == "/Type0" and "/ToUnicode" not in font for font in fonts)
     except _FAULTS:
         return False
+
+
+def _asks(content: bytes, resources: Any, seen: set[int]) -> bool:
+    """As `asks`; `seen` holds the forms that were looked into."""
+    if asks_for_words(content[:_MOST_CONTENT]):
+        return True
+    forms = _entry(resources, "/XObject", {})
+    for name in drawn(content[:_MOST_CONTENT]):
+        form = _entry(forms, name, None)
+        if form is not None and id(form) not in seen:
+            seen.add(id(form))
+            inner = _entry(form, "/Resources", resources)
+            if form.get("/Subtype") == "/Image" or _asks(form.get_data(), inner, seen):
+                return True
+    return False
+
+
+def _entry(holder: Any, key: str, otherwise: Any) -> Any:
+    """Return what stands under `key`; `otherwise` if nothing does."""
+    value = holder.get(key)
+    found = value.get_object() if value is not None else None
+    return otherwise if found is None or isinstance(found, NullObject) else found

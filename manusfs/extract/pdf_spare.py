@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from manusfs.extract.job import Job
-from manusfs.extract.pdf_document import Document, PageText, Unreadable
+from manusfs.extract.pdf_document import PageText, SecondReader, Unreadable
 from manusfs.extract.pdf_text import is_garbage
 from manusfs.extract.worker import TimeUp, time_limit
 
@@ -20,9 +20,10 @@ class Spare:
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._document: Document | None = None
+        self._document: SecondReader | None = None
         self._failed: Unreadable | None = None
         self._vain = 0
+        self._asked = True
         self._pages: int | None = None
         self.used = False
         """True once the text of a page came from here."""
@@ -36,11 +37,11 @@ class Spare:
         self.used = True
         self._vain = 0
 
-    def open(self) -> Document:
+    def open(self, share: float = 0.5) -> SecondReader:
         """Return the whole document, opened once.
 
         Raises:
-            Unreadable: pypdf can't open it in half of the time that is left, or it needs a password.
+            Unreadable: pypdf can't open it in that `share` of the time that is left, or it needs a password.
         """
         from manusfs.extract.pdf_pypdf import VERSION, open_pypdf
 
@@ -49,7 +50,7 @@ class Spare:
         if self._document is None:
             self.version = VERSION
             try:
-                with time_limit(self._job.seconds_left() / 2):
+                with time_limit(self._job.seconds_left() * share):
                     self._document = open_pypdf(self._job.raw)
                     pages = self._document.page_count()
                 if self._pages not in (None, pages):
@@ -80,6 +81,18 @@ class Spare:
             return None
         return None if not found.text.strip() or is_garbage(found.text) else found
 
+    def asks(self, page: int) -> bool | None:
+        """Return True if a page on which another reader found nothing should show something; None if nobody knows."""
+        if not self._asked or self._job.seconds_left() < self._job.limits.seconds / 4:
+            return None
+        try:
+            document = self.open(0.1)
+            with time_limit(self._job.seconds_left() / 20):
+                return _asks(document, page)
+        except (Unreadable, TimeUp):
+            self._asked = False
+            return None
+
     def extras(self, page: int) -> str:
         """Return the text of annotations and form fields of a page."""
         return self._document.extras(page) if self._document is not None else ""
@@ -92,3 +105,11 @@ class Spare:
         """Give back what the document holds."""
         if self._document is not None:
             self._document.close()
+
+
+def _asks(document: SecondReader, page: int) -> bool:
+    try:
+        return document.asks(page)
+    except Unreadable:
+        # neither reader knows what to make of it
+        return True
