@@ -236,10 +236,9 @@ def _print(context: click.Context, result: Result) -> None:
     talk(context, "")
     if result.report:
         talk(context, f"report:    {result.report}")
-        talk(
-            context,
-            f"citations: {result.citations.verified} of {result.citations.total} stand word for word in their span",
-        )
+        found = result.citations
+        stand = f"{found.verified} of {found.total} stand word for word in their span" if found.total else "none"
+        talk(context, f"citations: {stand}")
     for problem in result.problems:
         say(f"  {problem}")
     cost = f", ${result.cost_usd:.4f}" if result.cost_usd is not None else ""
