@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from manusfs.errors import ManusfsError
+from manusfs.errors import ManusfsError, NotFound, PathRefused
 from manusfs.memory.notes import is_template
 from manusfs.memory.render import name_of
 from manusfs.records import Source, secrets
@@ -147,12 +147,11 @@ def _files(folder: Folder, place: str) -> Iterator[tuple[int, NoteLine]]:
     """Yield the files below `place` with the time of their last change; what `init` put there is no note."""
     if not folder.root.is_dir(place):
         return
-    for entry in folder.root.listdir(place):
-        path = f"{place}/{entry.name}"
-        if entry.is_dir:
-            yield from _files(folder, path)
-            continue
-        head = folder.root.read(path, 0, 4_096)
+    for path in folder.root.walk(place):
+        try:
+            entry, head = folder.root.entry(path), folder.root.read(path, 0, 4_096)
+        except (NotFound, PathRefused):
+            continue  # gone since it was listed
         if not is_template(path, head):
             modified = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(entry.mtime_ns / 1e9))
             yield entry.mtime_ns, NoteLine(path, _title(head.decode("utf-8", "replace")), entry.size, modified)

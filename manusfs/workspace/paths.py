@@ -180,9 +180,14 @@ class Root:
 
     def size(self, rel: str) -> int:
         """Return the bytes of the plain file `rel`."""
+        return self.entry(rel).size
+
+    def entry(self, rel: str) -> Entry:
+        """Return the plain file `rel` as it stands in a listing."""
         fd = self.open_read(rel)
         try:
-            return os.fstat(fd).st_size
+            status = os.fstat(fd)
+            return Entry(rel.rpartition("/")[2], False, status.st_size, status.st_mtime_ns)
         finally:
             os.close(fd)
 
@@ -216,9 +221,13 @@ class Root:
             os.close(fd)
 
     def walk(self, rel: str = "") -> Iterator[str]:
-        """Yield the path of every plain file below the folder `rel`, sorted; no link is followed."""
+        """Yield the path of every plain file below the folder `rel`, sorted; no link is followed.
+
+        Every one can be opened by its path: what lies too deep for that is left out.
+        """
         fd = self.open_dir(rel)
-        yield from _walk(fd, "/".join(_folder_parts(rel)), 0)
+        parts = _folder_parts(rel)
+        yield from _walk(fd, "/".join(parts), len(parts))
 
     def write_atomic(self, rel: str, data: bytes) -> None:
         """Make `rel` hold `data`: after a crash the file is the old one or the new one, whole. Folders are made.
@@ -329,9 +338,11 @@ def _walk(fd: int, prefix: str, depth: int) -> Iterator[str]:
     try:
         for entry in _entries(fd, prefix):
             path = f"{prefix}/{entry.name}" if prefix else entry.name
+            if len(path.encode("utf-8")) > _MAX_PATH:
+                continue
             if not entry.is_dir:
                 yield path
-            elif depth < _MAX_DEPTH:
+            elif depth + 1 < _MAX_DEPTH:
                 try:
                     inner = open_folder(fd, entry.name)
                 except OSError:

@@ -98,3 +98,13 @@ def test_reports_stand_in_the_order_of_their_time_and_templates_are_none(world: 
     readme = world.path / "notes/findings/README.md"
     readme.write_text("# Ours\n\nWe wrote this.\n")
     assert [line["title"] for line in listed(world, "notes")] == ["Ours"]
+
+
+def test_one_file_too_deep_hides_no_other(world: World) -> None:
+    """Promise 12: a stranger's notes lie deeper than any path may be, or have names that none may have."""
+    (world.workspace.folder.path / "notes/a.md").write_text("# Plain\n")
+    deep = world.workspace.folder.path / "notes" / "/".join("d" * 70)
+    deep.mkdir(parents=True)
+    (deep / "b.md").write_text("# Deep\n")
+    (world.workspace.folder.path / "notes/\x1b[2J.md").write_text("# Controls\n")
+    assert [line["title"] for line in listed(world, "notes")] == ["Plain"]

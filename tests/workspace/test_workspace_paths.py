@@ -231,3 +231,21 @@ def test_a_write_that_is_cut_short_leaves_the_old_file(tmp_path: Path) -> None:
     with Root(tmp_path) as root:
         assert root.staging.fd >= 0
         assert [path for path in root.walk() if path != "n/f"] == []
+
+
+def test_folders_without_end_hide_nothing_else(tmp_path: Path) -> None:
+    """I7, promise 12: a stranger nests folders deeper than any path may be; what is listed can be opened."""
+    (tmp_path / "notes/a").mkdir(parents=True)
+    (tmp_path / "notes/a/x.md").write_text("x")
+    fd = os.open(tmp_path / "notes", os.O_RDONLY)
+    for name in ["d" * 100] * 70:
+        os.mkdir(name, dir_fd=fd)
+        inner = os.open(name, os.O_RDONLY, dir_fd=fd)
+        os.close(os.open("y.md", os.O_CREAT | os.O_WRONLY, dir_fd=inner))
+        os.close(fd)
+        fd = inner
+    os.close(fd)
+    with Root(tmp_path) as root:
+        for place in ("", "notes", "notes/a"):
+            found = list(root.walk(place))
+            assert "notes/a/x.md" in found and all(root.size(path) <= 1 for path in found)
