@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["cite", "index", "verify"]
 
-_LINES = "nothing but a copy can bring back what a transcript lost: its whole lines load, its bytes stay where they are"
+_LINES = (
+    "nothing but a copy can bring back what a transcript lost: its whole lines load, the rest is kept aside"
+)
 
 
 @click.command()
@@ -77,7 +79,10 @@ def cite(context: click.Context, report: str, fix: bool, as_json: bool) -> None:
         emit({**totals, "uncited": list(checked.uncited)})
     else:
         stand = "stands word for word in its span" if checked.total == 1 else "stand word for word in their span"
-        data(f"{checked.verified} of {counted(checked.total, 'citation')} {stand}")
+        if checked.total:
+            data(f"{checked.verified} of {counted(checked.total, 'citation')} {stand}")
+        else:
+            data(f"{report} has no citations")
         for state in dict.fromkeys(citation.state for citation in checked.all if citation.state != "exact"):
             data(f"{state}: {citations.STATES[state]}")
         for claim in checked.uncited:
@@ -123,8 +128,9 @@ def verify(context: click.Context, repair: bool, as_json: bool) -> None:
     """Check every stored byte and every ref.
 
     The network stays off. --repair makes texts again from their raw bytes, takes what the cache has, asks the source of
-    a damaged page once, and mends descriptions by their checksum or from the transcripts. What nothing gives back
-    stays where it is, beside what is whole, and is told as lost for good.
+    a damaged page once, and mends descriptions by their checksum or from the transcripts. Damaged bytes of a transcript
+    go to lost+found/, its whole lines stay. What nothing gives back stays where it is, beside what is whole, and is
+    told as lost for good.
 
     \b
     Examples:
@@ -159,7 +165,7 @@ def _state(found: Report, repair: bool) -> str:
     gone = [*found.damaged, *found.lost, *found.lost_for_good]
     lines = sum(entry.startswith(("msg:", "sessions/")) for entry in gone)
     if not repair and (found.damaged or found.lost):
-        mends = "`manusfs verify --repair` mends what can be mended and sets half a last line of a transcript aside"
+        mends = "`manusfs verify --repair` mends what can be mended and sets damaged bytes of a transcript aside"
         return f"not whole: {mends}{f'; {_LINES}' if lines else ''}"
     ways = ["only `manusfs add` of the same file or page can bring an observation back"] if lines < len(gone) else []
     return f"all else is whole; {len(gone)} lost for good: {'; '.join([*ways, _LINES] if lines else ways)}"

@@ -35,7 +35,7 @@ def gc(context: click.Context, dry_run: bool, yes: bool, as_json: bool) -> None:
     file names (a crash between storing and writing down leaves such ones, and so does a session that you deleted),
     unfinished files of processes that are gone, and the cache of pages. It lists them, asks, and says what it freed.
     Without a terminal it frees nothing unless --yes is given. While a transcript can't be read whole, no observation is
-    freed: it may be named there.
+    freed: it may be named there. `verify --repair` writes down which these are, and then the rest may be.
 
     \b
     Examples:
@@ -77,10 +77,12 @@ def _list(found: Garbage) -> None:
 
 
 def _summed(found: Garbage) -> str:
-    return (
-        f"{counted(len(found.observations), 'observation')}, {counted(found.staging_files, 'unfinished file')}, "
-        f"{human_bytes(found.cache_bytes)} of cached pages"
-    )
+    parts = {
+        counted(len(found.observations), "observation"): len(found.observations),
+        counted(found.staging_files, "unfinished file"): found.staging_files,
+        f"{human_bytes(found.cache_bytes)} of cached pages": found.cache_bytes,
+    }
+    return ", ".join(part for part, number in parts.items() if number) or "nothing"
 
 
 def _kept(number: int) -> str:

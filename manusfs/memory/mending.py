@@ -53,20 +53,6 @@ class Mender:
                 done.append(f"kept as it is, with what is lost for good: {'; '.join(left)}")
             yield f"obs:{id} {path}: {'; '.join(done) or 'mended'}"
 
-    def close_transcripts(self) -> Iterator[str]:
-        """Yield a line for each session that ends in half a line, as a kill leaves it: cut off, kept in lost+found/.
-
-        It was never acknowledged: nothing may follow before the whole line is durable.
-        """
-        from manusfs.session import Transcript
-
-        root = self.folder.root
-        for entry in root.listdir("sessions") if root.is_dir("sessions") else ():
-            path = f"sessions/{entry.name}/transcript.jsonl"
-            if entry.is_dir and root.exists(path) and (size := root.size(path)) and root.read(path, size - 1) != b"\n":
-                with Transcript.open(self.folder, entry.name, write=True) as transcript:
-                    yield from (line for line in transcript.repairs if "cut off" in line)
-
     def bring_back(self, ids: Iterable[str]) -> Iterator[str]:
         """Yield a line for each of `ids`, whose folders are gone, that the cache or its source gave again."""
         for id in ids:
@@ -125,15 +111,34 @@ class Mender:
 
 def given_up(folder: Folder) -> frozenset[str]:
     """Return what earlier repairs could not mend."""
+    return frozenset(_given_up(folder)["lost"])
+
+
+def give_up(folder: Folder, lines: Iterable[str], may_name: Callable[[], Iterable[str]] = tuple) -> None:
+    """Remember what could not be mended, so that nobody is told to repair it again.
+
+    `may_name` gives the observations that lines of transcripts which were lost now may have named, as nothing else
+    does: that they stand here keeps them from `gc`, which so need not wait for lines that never come back.
+    """
+    now, before = sorted(set(lines)), _given_up(folder)
+    lost = {line for line in now if _is_of_transcript(line)}
+    named = before["may_name"] if lost else []
+    if lost - set(before["lost"]):
+        named = sorted({*named, *may_name()})
+    if (now, named) == (before["lost"], before["may_name"]) or not (now or folder.root.exists(_GIVEN_UP)):
+        return
+    told = {"lost": now, **({"may_name": named} if named else {})}
+    folder.root.write_atomic(_GIVEN_UP, json.dumps(told, ensure_ascii=False, indent=1).encode() + b"\n")
+
+
+def _is_of_transcript(line: str) -> bool:
+    """Return True if `line`, of a check, tells of a transcript that is not whole."""
+    return line.startswith(("msg:", "sessions/"))
+
+
+def _given_up(folder: Folder) -> dict[str, list[str]]:
     try:
-        lines = json.loads(folder.root.read(_GIVEN_UP))["lost"] if folder.root.exists(_GIVEN_UP) else []
-        return frozenset(str(line) for line in lines)
-    except (ManusfsError, ValueError, TypeError, KeyError):
-        return frozenset()
-
-
-def give_up(folder: Folder, lines: Iterable[str]) -> None:
-    """Remember what could not be mended, so that nobody is told to repair it again."""
-    now = sorted(set(lines))
-    if now or folder.root.exists(_GIVEN_UP):
-        folder.root.write_atomic(_GIVEN_UP, json.dumps({"lost": now}, ensure_ascii=False, indent=1).encode() + b"\n")
+        told = json.loads(folder.root.read(_GIVEN_UP)) if folder.root.exists(_GIVEN_UP) else {}
+        return {name: [str(line) for line in told.get(name, ())] for name in ("lost", "may_name")}
+    except (ManusfsError, ValueError, TypeError, AttributeError, RecursionError):
+        return {"lost": [], "may_name": []}

@@ -5,22 +5,20 @@ It shares no hashing with store/: a mistake there would be made twice and found 
 
 from __future__ import annotations
 
-import errno
 import hashlib
-import json
 import os
 import re
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from manusfs.errors import ManusfsError, NotFound, StorageError
+from manusfs.errors import ManusfsError
+from manusfs.memory.findings import Findings
+from manusfs.memory.garbage import unnamed
+from manusfs.memory.mend_transcripts import mend_transcripts
 from manusfs.memory.mending import Mender, give_up, given_up
 from manusfs.memory.renderer import Renderer
-from manusfs.memory.verify_refs import broken_refs, own_refs
-from manusfs.memory.verify_sessions import Named
-from manusfs.records import Event, Part, TextPart, part_from_json
+from manusfs.memory.verify_transcripts import check_transcript, unsealed
 from manusfs.workspace.locks import lock_workspace
 
 if TYPE_CHECKING:
@@ -31,12 +29,10 @@ __all__ = ["Report", "verify"]
 
 _BLOCK = 262_144
 _ID = re.compile(r"-([0-9a-f]{12,64})\Z")
-_SEALED = re.compile(rb'(?s)(.*,)"crc":"([0-9a-f]{8})"\}\Z')
 _REPORT_REF = re.compile(rb"obs:([0-9a-f]{12,64})")
 _REF_MOST = 128
 _PIECE = 1 << 20
 _SESSION_OF = re.compile(r"reports/(.+)-\d+\.md\Z")
-_OF_THE_PROCESS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 Progress = Callable[[str], None]
 
 
@@ -73,26 +69,6 @@ class Report:
         return {**lists, "ok": self.ok}
 
 
-@dataclass(slots=True)
-class _Findings:
-    ids: dict[str, str] = field(default_factory=dict)
-    """Path of each sound observation."""
-    broken: dict[str, str] = field(default_factory=dict)
-    """Id of each damaged observation folder, by path."""
-    unread: set[str] = field(default_factory=set)
-    """Paths of those of them that the system would not let us read: they may be whole."""
-    known: set[str] = field(default_factory=set)
-    """Ids that transcripts name."""
-    sessions: set[str] = field(default_factory=set)
-    named: Named = field(default_factory=Named)
-    damaged: list[str] = field(default_factory=list)
-    lost: dict[str, list[str]] = field(default_factory=dict)
-    """By what is lost, a line for each place that names it."""
-    dangling: list[str] = field(default_factory=list)
-    bytes: int = 0
-    refs: int = 0
-
-
 def verify(
     folder: Folder,
     observations: Observations,
@@ -113,7 +89,7 @@ def verify(
         return _report(_look(folder, observations, progress), given_up(folder))
     with lock_workspace(folder.root, shared=False):
         mender = mender or Mender(folder)
-        done = list(mender.close_transcripts())
+        done = list(mend_transcripts(folder))
         before = _look(folder, observations, progress)
         done += _repaired(folder, before, mender)
         after = _look(folder, observations, progress) if done else before
@@ -122,23 +98,23 @@ def verify(
     if back := list(mender.bring_back(key[4:] for key in after.lost if key[4:] in after.known - there)):
         done, after = [*done, *back], _look(folder, observations, progress)
     left = frozenset(line for line in (*after.damaged, *after.lost) if not _is_unread(line, after))
-    give_up(folder, left)
+    give_up(folder, left, lambda: unnamed(folder, observations))
     return _report(after, left, tuple(done))
 
 
-def _repaired(folder: Folder, found: _Findings, mender: Mender) -> Iterator[str]:
+def _repaired(folder: Folder, found: Findings, mender: Mender) -> Iterator[str]:
     for path in found.unread & found.broken.keys():
         yield f"obs:{found.broken[path]} {path}: can't be read now, so it stays where it is"
     broken = {path: id for path, id in found.broken.items() if path not in found.unread}
-    yield from mender.repair(broken, lambda path, id: list(_observation(folder, path, id, _Findings())))
+    yield from mender.repair(broken, lambda path, id: list(_observation(folder, path, id, Findings())))
 
 
-def _is_unread(line: str, found: _Findings) -> bool:
+def _is_unread(line: str, found: Findings) -> bool:
     return any(path in line or f"obs:{found.broken.get(path)}" == line for path in found.unread)
 
 
-def _look(folder: Folder, observations: Observations, progress: Progress | None) -> _Findings:
-    found = _Findings()
+def _look(folder: Folder, observations: Observations, progress: Progress | None) -> Findings:
+    found = Findings()
     for path, id in sorted(_observation_folders(folder)):
         if progress is not None:
             progress(path)
@@ -152,7 +128,7 @@ def _look(folder: Folder, observations: Observations, progress: Progress | None)
     for session in _names(folder, "sessions"):
         if progress is not None:
             progress(f"sessions/{session}")
-        _transcript(folder, session, renderer, found)
+        check_transcript(folder, session, renderer, found)
     for place in ("notes", "reports"):
         for path in _files(folder, place):
             _refs_in(folder, path, found)
@@ -160,7 +136,7 @@ def _look(folder: Folder, observations: Observations, progress: Progress | None)
     return found
 
 
-def _report(found: _Findings, given_up: frozenset[str], repaired: tuple[str, ...] = ()) -> Report:
+def _report(found: Findings, given_up: frozenset[str], repaired: tuple[str, ...] = ()) -> Report:
     gone = [line for line in found.damaged if line in given_up]
     gone += [_summed(lines) for key, lines in found.lost.items() if key in given_up]
     orphans = tuple(f"obs:{id} {path}" for id, path in found.ids.items() if id not in found.known)
@@ -195,21 +171,21 @@ def _observation_folders(folder: Folder) -> Iterator[tuple[str, str]]:
                     yield f"{path}/{inner}", match[1]
 
 
-def _observation(folder: Folder, path: str, id: str, found: _Findings) -> Iterator[str]:
+def _observation(folder: Folder, path: str, id: str, found: Findings) -> Iterator[str]:
     try:
         raw = folder.root.read(f"{path}/meta.json")
     except ManusfsError as error:
-        yield f"{path}/meta.json: {_unread(error, path, found)}"
+        yield f"{path}/meta.json: {found.unreadable(error, path)}"
         return
     found.bytes += len(raw)
-    meta = _unsealed(raw.rstrip(b"\n"))
+    meta = unsealed(raw.rstrip(b"\n"))
     if meta is None:
         yield f"{path}/meta.json: its checksum does not match"
         return
     try:
         digest = hashlib.sha256(f"{meta['source']['key']}\0{meta['raw_sha256']}".encode()).hexdigest()
         files = {name: dict(file) for name, file in meta["files"].items()}
-        found.named.name(meta.get("session"), f"obs:{id}")
+        found.named.name(meta.get("session"), f"obs:{id}", str(meta.get("call", "")))
         if meta["id"] != id or not digest.startswith(id):
             yield f"{path}/meta.json: it describes another observation"
         if files["raw"]["sha256"] != meta["raw_sha256"]:
@@ -220,13 +196,13 @@ def _observation(folder: Folder, path: str, id: str, found: _Findings) -> Iterat
         yield f"{path}/meta.json: it is no description of an observation"
 
 
-def _file(folder: Folder, place: str, file: Mapping[str, Any], found: _Findings) -> Iterator[str]:
+def _file(folder: Folder, place: str, file: Mapping[str, Any], found: Findings) -> Iterator[str]:
     path = f"{place}/{file['name']}"
     whole, blocks, newlines, size = hashlib.sha256(), [], [], 0
     try:
         fd = folder.root.open_read(path)
     except ManusfsError as error:
-        yield f"{path}: {_unread(error, place, found)}"
+        yield f"{path}: {found.unreadable(error, place)}"
         return
     try:
         while block := _exactly(fd, _BLOCK):
@@ -249,20 +225,6 @@ def _file(folder: Folder, place: str, file: Mapping[str, Any], found: _Findings)
         yield f"{path}: the hashes or newline counts of its blocks do not match"
 
 
-def _unread(error: ManusfsError, place: str, found: _Findings) -> ManusfsError:
-    """Return `error`, which kept a file of `place` from being read.
-
-    Raises:
-        StorageError: it is of this process, not of the file: nothing that could be said of the workspace would be true.
-    """
-    if isinstance(error, StorageError):
-        cause = error.__cause__
-        if isinstance(cause, OSError) and cause.errno in _OF_THE_PROCESS:
-            raise error
-        found.unread.add(place)
-    return error
-
-
 def _exactly(fd: int, size: int) -> bytes:
     pieces = []
     while size and (piece := os.read(fd, size)):
@@ -271,85 +233,15 @@ def _exactly(fd: int, size: int) -> bytes:
     return b"".join(pieces)
 
 
-def _unsealed(line: bytes) -> dict[str, Any] | None:
-    match = _SEALED.match(line)
-    if match is None or zlib.crc32(match[1]) != int(match[2], 16):
-        return None
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _transcript(folder: Folder, session: str, renderer: Renderer, found: _Findings) -> None:
-    path = f"sessions/{session}/transcript.jsonl"
-    try:
-        raw = folder.root.read(path)
-    except NotFound:
-        # A session that died before its first line has nothing that could be lost.
-        return
-    except ManusfsError as error:
-        found.damaged.append(f"msg:{session}:1 {path}: {_unread(error, path, found)}")
-        return
-    found.sessions.add(session)
-    found.bytes += len(raw)
-    last = 0
-    before: dict[int, Event] = {}
-    for number, line in enumerate(raw.split(b"\n"), 1):
-        if not line:
-            continue
-        event = _unsealed(line)
-        if event is None or not isinstance(event.get("seq"), int):
-            found.damaged.append(f"msg:{session}:{last + 1} {path}: line {number} is not whole")
-            continue
-        if event["seq"] <= last:
-            found.damaged.append(f"msg:{session}:{event['seq']} {path}: line {number} is out of order")
-        last = max(last, event["seq"])
-        try:
-            _event(event, session, renderer, found)
-            before[last] = Event(event["kind"], event["data"], last)
-            found.named.take(before[last], session)
-            if event["kind"] == "epoch":
-                found.refs += len(own_refs(before[last]))
-                for lost in broken_refs(before[last], session, before):
-                    found.lost.setdefault(lost, [lost])
-        except (KeyError, TypeError, ValueError, AttributeError, ManusfsError):
-            found.damaged.append(f"msg:{session}:{last} {path}: line {number} is no event that this version can read")
-
-
-def _event(event: Mapping[str, Any], session: str, renderer: Renderer, found: _Findings) -> None:
-    data = event["data"]
-    if event["kind"] == "observation":
-        found.known.add(str(data["id"]))
-    for part in _parts(event["kind"], data):
-        if isinstance(part, TextPart):
-            continue
-        found.refs += 1
-        found.known.add(part.ref.id)
-        try:
-            renderer.text(part)
-        except ManusfsError as error:
-            _unread(error, "", found)
-            # What is damaged is told once, as damaged: repair, or reading it, may bring it back.
-            if part.ref.id not in found.broken.values():
-                line = f"{part.ref} in msg:{session}:{event['seq']}: {error}"
-                found.lost.setdefault(f"obs:{part.ref.id}", []).append(line)
-
-
-def _parts(kind: str, data: Mapping[str, Any]) -> Iterator[Part]:
-    stored = {"observation": "part", "shown": "parts", "epoch": "opening"}.get(kind)
-    if stored is None:
-        return
-    value = data.get(stored, [])
-    for part in [value] if isinstance(value, dict) else value:
-        yield part_from_json(part)
-
-
-def _refs_in(folder: Folder, path: str, found: _Findings) -> None:
+def _refs_in(folder: Folder, path: str, found: Findings) -> None:
     match = _SESSION_OF.match(path)
     issued_here = path.startswith("notes/") or (match is not None and match[1] in found.sessions)
-    for id in dict.fromkeys(_refs_of(folder, path)):
+    try:
+        named = list(dict.fromkeys(_refs_of(folder, path)))
+    except ManusfsError as error:
+        found.damaged.append(f"{path}: {found.unreadable(error, path)}")
+        return
+    for id in named:
         found.refs += 1
         if id in found.ids or id in found.broken.values():
             continue

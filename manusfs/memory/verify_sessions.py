@@ -16,11 +16,17 @@ if TYPE_CHECKING:
     from manusfs.records import Event
     from manusfs.workspace import Folder, Root
 
-__all__ = ["Named"]
+__all__ = ["Named", "gap"]
 
 _NAME = re.compile(r"\d{8}-[0-9a-z]{4,12}(?:\.\d{1,6})*\Z")
 _REPORT = re.compile(r"reports/(.+)-(\d{1,9})\.md\Z")
 _HEAD = 32_768
+
+
+def gap(session: str, first: int, last: int) -> str:
+    """Return what is told of the lines `first` to `last` of a transcript: later ones are there, these are not."""
+    which = f"line {first} is" if first == last else f"lines {first}-{last} are"
+    return f"msg:{session}:{first} {_path(session)}: {which} not whole or gone"
 
 
 @dataclass(slots=True)
@@ -29,15 +35,22 @@ class Named:
 
     by: dict[str, str] = field(default_factory=dict)
     """For each session the first place that names it."""
-    stored: dict[str, str] = field(default_factory=dict)
-    """For each session an observation that was stored in it."""
+    stored: dict[str, dict[str, str]] = field(default_factory=dict)
+    """For each session the observations that were stored in it, by the call that asked; one a call."""
+    calls: dict[str, set[str]] = field(default_factory=dict)
+    """For each session the calls that its transcript holds."""
     ended: set[str] = field(default_factory=set)
+    damaged: set[str] = field(default_factory=set)
+    """Sessions of whose transcripts damage is told already."""
 
-    def name(self, session: object, place: str) -> None:
-        """Take in that `place` is of `session`."""
+    def name(self, session: object, place: str, call: str = "") -> None:
+        """Take in that `place` is of `session`; an observation is of the `call` that asked for it."""
         if isinstance(session, str) and _NAME.match(session):
             # A person may delete a session as a whole: its observations are orphans then, and no fault.
-            (self.stored if place.startswith("obs:") else self.by).setdefault(session, place)
+            if place.startswith("obs:"):
+                self.stored.setdefault(session, {}).setdefault(call, place)
+            else:
+                self.by.setdefault(session, place)
 
     def take(self, event: Event, session: str) -> None:
         """Take in a line of `session`: its parent, a child that has come to something, a report."""
@@ -47,6 +60,10 @@ class Named:
             self.name(event.data.get("session"), f"msg:{session}:{event.seq}")
         elif event.kind == "end":
             self.ended.add(str(event.data.get("report", "")))
+        elif event.kind == "message":
+            content = event.data.get("content")
+            ids = (block.get("id") for block in content if isinstance(block, dict)) if isinstance(content, list) else ()
+            self.calls.setdefault(session, set()).update(id for id in ids if isinstance(id, str))
 
     def broken(self, folder: Folder, reports: list[str]) -> Iterator[str]:
         """Yield a line for each transcript that does not hold what must have been in it.
@@ -56,14 +73,27 @@ class Named:
         for path in reports:
             if (match := _REPORT.match(path)) and _is_of(folder.root, path, match[1]):
                 self.name(match[1], path)
-        there = {session: place for session, place in self.stored.items() if folder.root.is_dir(f"sessions/{session}")}
-        witnesses = {**there, **self.by}
+        there = {name: stored for name, stored in self.stored.items() if folder.root.is_dir(f"sessions/{name}")}
+        witnesses = {**{name: next(iter(stored.values())) for name, stored in there.items()}, **self.by}
         empty = {session for session in witnesses if _is_empty(folder.root, session)}
         for session in sorted(empty):
             yield f"{_path(session)}: it is gone or empty, and {witnesses[session]} is of that session"
+        # A call stands in the transcript before it is made: an observation of one that does not was seen by more of it.
+        for session in sorted(there.keys() - empty - self.damaged):
+            seen = self.calls.get(session, set())
+            for call, place in there[session].items():
+                if call and call not in seen:
+                    self.damaged.add(session)
+                    yield f"{_path(session)}: it is cut: it does not hold the call that stored {place}"
+                    break
         for path in reports:
             match = _REPORT.match(path)
-            if path in self.ended or match is None or match[1] in empty or not _is_of(folder.root, path, match[1]):
+            if (
+                path in self.ended
+                or match is None
+                or match[1] in empty | self.damaged
+                or not _is_of(folder.root, path, match[1])
+            ):
                 continue
             if _is_cut(folder, match[1], int(match[2]), path):
                 yield f"{_path(match[1])}: it is cut: it holds neither the answer nor the end that {path} is of"
@@ -89,8 +119,8 @@ def _is_empty(root: Root, session: str) -> bool:
     except NotFound:
         return True
     except ManusfsError:
-        # It is told as damaged where the transcripts are read.
-        return False
+        # It is told as damaged where the transcripts are read; those of a link or a file are not among them.
+        return not root.is_dir(f"sessions/{session}")
 
 
 def _is_cut(folder: Folder, session: str, number: int, report: str) -> bool:

@@ -22,6 +22,7 @@ EventKind = Literal[
     "undo",  # {compaction: seq}
     "child",  # {session, state, call}
     "end",  # {stop, report, message}
+    "mended",  # {kept}: repair took damaged bytes out of the end; it holds the last number that they may have had
 ]
 KINDS: frozenset[str] = frozenset(get_args(EventKind))
 

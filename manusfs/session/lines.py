@@ -55,6 +55,8 @@ class Scan:
     next_seq: int
     places: tuple[tuple[int, int], ...] = ()
     """Offset and end of each of the events."""
+    lost: int = 0
+    """Damaged places behind the last record that may have been records."""
 
     @property
     def owner(self) -> str:
@@ -64,8 +66,10 @@ class Scan:
 
     @property
     def missing(self) -> tuple[tuple[int, int], ...]:
-        """First and last number of each run of records that are not there, though later ones are."""
+        """First and last number of each run of records that are not there, though later ones or damaged bytes are."""
         numbers = [0, *(event.seq for event in self.events)]
+        if self.lost:
+            numbers.append(numbers[-1] + self.lost + 1)
         return tuple((one + 1, other - 1) for one, other in pairwise(numbers) if other > one + 1)
 
 
@@ -102,7 +106,7 @@ class _Reader:
         """Return what was found in `size` bytes, by the numbers of the records."""
         order = sorted(range(len(self.events)), key=lambda at: self.events[at].seq)
         events, places = tuple(self.events[at] for at in order), tuple(self.places[at] for at in order)
-        return Scan(events, tuple(self.damage), size, closed, self.next_seq, places)
+        return Scan(events, tuple(self.damage), size, closed, self.next_seq, places, self._lost)
 
     @property
     def next_seq(self) -> int:

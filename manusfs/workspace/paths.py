@@ -191,6 +191,24 @@ class Root:
         finally:
             os.close(fd)
 
+    def read_second_name(self, rel: str) -> bytes | None:
+        """Return the bytes of a plain file that has several names; None for anything else.
+
+        Only for bytes that prove themselves: such a name may be that of a file outside.
+        """
+        *above, name = check_relative(rel)
+        with self.folders() as folders:
+            try:
+                fd = os.open(name, _READ, dir_fd=folders.open(tuple(above), create=False))
+            except OSError:
+                return None
+        try:
+            status = os.fstat(fd)
+            several = stat.S_ISREG(status.st_mode) and status.st_nlink > 1
+            return read_span(fd, 0, status.st_size) if several else None
+        finally:
+            os.close(fd)
+
     def exists(self, rel: str) -> bool:
         """Return True for a plain file or folder; a link, a pipe or a second name of a file is not there for us."""
         return self._kind(rel) is not None

@@ -23,7 +23,9 @@ def test_a_damaged_line_of_a_transcript_is_not_said_to_come_back_by_add(filled: 
         told = filled(*command)
         assert told.code == 12 and "manusfs add" not in told.out
         assert "nothing but a copy can bring back what a transcript lost" in told.out
-    assert file.read_bytes() == b"\n".join(lines)
+    assert file.read_bytes() == b"\n".join(lines[:5] + lines[6:]), "whole lines stay byte for byte"
+    (kept,) = Path("lost+found").glob("*.jsonl~*")
+    assert kept.read_bytes() == b"\n".join(lines), "and so does the damaged one, aside"
 
 
 def test_an_emptied_transcript_is_found(filled: Call) -> None:

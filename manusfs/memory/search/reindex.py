@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from manusfs.errors import ManusfsError
@@ -163,6 +163,10 @@ def _add_sessions(folder: Folder, index: Index) -> tuple[int, dict[str, tuple[in
     for entry in folder.root.listdir("sessions"):
         row = known.get(entry.name) or SessionRow(entry.name, "", "", "", 0, 0)
         data = _transcript(folder, entry.name, row.indexed_bytes)
+        if not data and row.indexed_bytes and _shrank(folder, row):
+            # Repair took damaged bytes out, or it was cut: what is indexed already is not added twice.
+            row = replace(row, indexed_bytes=0)
+            data = _transcript(folder, entry.name, 0)
         if not data:
             continue
         found = scan(data)
@@ -177,6 +181,13 @@ def _add_sessions(folder: Folder, index: Index) -> tuple[int, dict[str, tuple[in
         index.raise_order(max(newest for _, newest in orders.values()))
         index.note_orders(orders)
     return added, orders
+
+
+def _shrank(folder: Folder, row: SessionRow) -> bool:
+    try:
+        return folder.root.size(f"sessions/{row.session}/transcript.jsonl") < row.indexed_bytes
+    except ManusfsError:
+        return False
 
 
 def _transcript(folder: Folder, session: str, start: int) -> bytes:
