@@ -80,3 +80,14 @@ def test_limits_of_the_system_are_told_as_such() -> None:
         message, hint = _unexpected(error)
         assert "internal error" not in message and hint
     assert "internal error" in _unexpected(KeyError("x"))[0]
+
+
+def test_modules_that_lie_in_the_folder_where_one_stands_are_not_run(tmp_path: Path) -> None:
+    """Promise 12: neither by the program nor by its child, which looks for what happens not to be installed."""
+    subprocess.run([*PROGRAM, "init", str(tmp_path / "w")], check=True, capture_output=True)
+    for name in ("click", "rich", "sqlite3", "httpx", "cchardet", "pycurl", "brotli", "zstandard", "lxml"):
+        (tmp_path / f"w/{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'a').write({name!r})\n")
+    (tmp_path / "a.html").write_text("<html><body><p>Plain words about a river.</p></body></html>")
+    for command in (["add", str(tmp_path / "a.html")], ["search", "river"], ["verify"]):
+        subprocess.run([*PROGRAM, *command], cwd=tmp_path / "w", check=True, capture_output=True)
+    assert not (tmp_path / "ran").exists()
