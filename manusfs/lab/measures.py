@@ -10,8 +10,9 @@ from manusfs.lab.cost import Bill, Prices
 
 __all__ = ["REACHES", "Measures", "Reach", "total"]
 
-REACHES = ("visible", "read", "search", "lost")
-"""Where a needed span was: in the request, one `read` of a ref in the request away, one `search` away, or nowhere."""
+REACHES = ("visible", "read", "search", "reads", "lost")
+"""Where a needed span was: in the request, one `read` of a ref in the request away, one `search` away, two `read`s away
+(the first one brings a collapsed ledger, or the lines that a summary stands for), or nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +22,13 @@ class Reach:
     visible: int = 0
     read: int = 0
     search: int = 0
+    reads: int = 0
     lost: int = 0
 
     @property
     def all(self) -> int:
         """How many spans were needed."""
-        return self.visible + self.read + self.search + self.lost
+        return sum(getattr(self, name) for name in REACHES)
 
     def plus(self, where: str) -> Reach:
         """Return the counts with one more span found at `where`."""

@@ -16,19 +16,21 @@ READ_CHARS = 4_000
 _BEFORE = 200
 
 
-def where(need: Need, view: View, stage: Stage, *, refs: bool) -> str:
-    """Return "visible", "read", "search" or "lost" for `need` in the request that `view` holds.
+def where(need: Need, view: View, stage: Stage, seq: int) -> str:
+    """Return "visible", "read", "search", "reads" or "lost" for `need` in the request that `view` holds.
 
-    `refs` is False for what keeps no refs at all: what such a one dropped is lost.
+    `seq` is the transcript line of the observation; 0 for what keeps no refs at all: what such a one dropped is lost.
     """
     if view.shows(need.keys):
         return "visible"
     arrived = stage.arrived[need.observation]
-    if not refs:
+    if not seq:
         return "lost"
-    if arrived.returns and (arrived.id in view.refs if arrived.id else True):
+    if arrived.returns and (view.names(arrived.id) if arrived.id else True):
         return "read"
-    return "search" if need in stage.shown else "lost"
+    if need in stage.shown:
+        return "search"
+    return "reads" if arrived.returns and view.covers(seq) else "lost"
 
 
 def missing(needs: Sequence[Need], view: View) -> dict[int, list[Need]]:

@@ -18,7 +18,7 @@ from manusfs.lab.bound import Sizes, Want
 from manusfs.lab.cost import Bill, Cache, Prices
 from manusfs.lab.measures import Measures
 from manusfs.lab.needs import Need
-from manusfs.lab.reach import missing, span_to_read, where
+from manusfs.lab.reach import READ_CHARS, missing, span_to_read, where
 from manusfs.lab.recording import Step
 from manusfs.lab.stage import Arrived, Stage
 from manusfs.lab.view import Blocks, View
@@ -119,6 +119,7 @@ class _Replay:
         self.window = Window()
         self.events: list[Event] = []
         self.left: dict[tuple[int, int], int] = {}
+        self.lines: dict[tuple[int, int], int] = {}
         task = [{**part_to_json(TextPart(stage.recording.task or "(no task)")), "as": "user"}]
         self._record("session", {"session": session, "format": 1, "purpose": "run", "parent": None})
         self._record("epoch", {"n": 1, "because": "start", **setup, "opening": task})
@@ -137,6 +138,8 @@ class _Replay:
                 break
             number = min(wanted)
             read.add(number)
+            if any(self._where(need) == "reads" for need in wanted[number]):
+                self._read_ledger(at, self.stage.arrived[number])
             self._read_again(at, wanted[number], self.stage.arrived[number])
             self._look()
         self.answer(at, step)
@@ -238,8 +241,13 @@ class _Replay:
         self.measures.summaries += Bill(uncached=reply.usage.input_tokens, output=reply.usage.output_tokens)
         return reply
 
+    def _where(self, need: Need) -> str:
+        arrived = self.stage.arrived[need.observation]
+        seq = self.lines[arrived.step, arrived.place]
+        return where(need, self.view, self.stage, seq if self.editor is None else 0)
+
     def _count(self, need: Need) -> None:
-        place = where(need, self.view, self.stage, refs=self.editor is None)
+        place = self._where(need)
         self.measures.reach = self.measures.reach.plus(place)
         if need.age < _OLD:
             return
@@ -248,6 +256,20 @@ class _Replay:
             self.measures.searchable += 1
             self.measures.searched += need in self.stage.shown
             self.measures.first += need in self.stage.found
+
+    def _read_ledger(self, at: int, arrived: Arrived) -> None:
+        """Put the turn before that one: a read of the ledger whose line names the observation."""
+        self.measures.extra_reads += 1
+        seq = self.lines[arrived.step, arrived.place]
+        group = next((item.group for item in self.window.between(str(seq)) if item.group is not None), None)
+        text = self.window.ledger(group).full_text(self.window.session) if group is not None else ""
+        call = f"ledger_{at}_{arrived.step}_{arrived.place}"
+        block = {"type": "tool_use", "id": call, "name": "read", "input": {"ref": f"msg:{self.window.session}:{seq}"}}
+        self._record("message", {"role": "assistant", "content": [block], "stop_reason": "tool_use"})
+        parts = [part_to_json(TextPart(text[:READ_CHARS] or "(nothing)"))]
+        self._record("shown", {"call": call, "parts": parts, "is_error": False, "wrote": [], "reads": []})
+        self._look()
+        self._send()
 
     def _read_again(self, at: int, needs: list[Need], arrived: Arrived) -> None:
         """Put one more turn before the reply: a read of 4,000 characters of what it needs."""
@@ -271,6 +293,7 @@ class _Replay:
 
     def _result(self, arrived: Arrived) -> None:
         call = f"call_{arrived.step}_{arrived.place}"
+        self.lines[arrived.step, arrived.place] = len(self.events) + 1
         if arrived.taken is None or self.contestant.inline:
             parts = [part_to_json(TextPart(escape.body(arrived.text)))]
             data = {"call": call, "parts": parts, "is_error": arrived.is_error, "wrote": [], "reads": []}

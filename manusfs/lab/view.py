@@ -22,6 +22,7 @@ class Seen:
     tokens: int
     keys: frozenset[int]
     refs: frozenset[str]
+    ranges: frozenset[tuple[int, int]] = frozenset()
     turn: bool = False
     """True for the first block of a reply: there a thinking block would stand."""
 
@@ -40,7 +41,8 @@ class Blocks:
             keys = frozenset[int]().union(*(sight.keys for sight in sights)) & self.wanted
             refs = frozenset[str]().union(*(sight.refs for sight in sights))
             plain = {name: value for name, value in block.items() if name != "cache_control"}
-            self.known[key] = Seen(estimate_block(plain), keys, refs)
+            ranges = frozenset[tuple[int, int]]().union(*(sight.ranges for sight in sights))
+            self.known[key] = Seen(estimate_block(plain), keys, refs, ranges)
         return self.known[key]
 
 
@@ -54,6 +56,7 @@ class View:
     """Tokens of system and tools: the same for every policy."""
     keys: Counter[int] = field(default_factory=Counter)
     refs: Counter[str] = field(default_factory=Counter)
+    ranges: Counter[tuple[int, int]] = field(default_factory=Counter)
     tokens: int = 0
     breaks: int = 0
     """Requests that did not begin with the one before."""
@@ -98,6 +101,14 @@ class View:
         """Return True if all of `keys` stand in the request."""
         return all(self.keys[key] > 0 for key in keys)
 
+    def names(self, id: str) -> bool:
+        """Return True if the request names the observation."""
+        return self.refs[id] > 0
+
+    def covers(self, seq: int) -> bool:
+        """Return True if a ledger or a summary in the request stands for transcript line `seq`."""
+        return any(count > 0 and first <= seq <= last for (first, last), count in self.ranges.items())
+
     def _grow(self, keys: Sequence[int], blocks: Sequence[Block]) -> None:
         if not self._ends:
             self._prefixes, self._ends = [hash("head")], [self.head_tokens]
@@ -108,12 +119,14 @@ class View:
             self._ends.append(self._ends[-1] + seen.tokens)
             self.keys.update(seen.keys)
             self.refs.update(seen.refs)
+            self.ranges.update(seen.ranges)
 
     def _forget(self, same: int) -> None:
         for key in self._keys[same:]:
             seen = self.blocks.known[key]
             self.keys.subtract(seen.keys)
             self.refs.subtract(seen.refs)
+            self.ranges.subtract(seen.ranges)
         del self._keys[same:]
         del self._prefixes[same + 1 :]
         del self._ends[same + 1 :]

@@ -19,6 +19,7 @@ _NAME = re.compile(r"\w_\w|[a-z][A-Z]")
 _PIECE = re.compile(r"[\w-]+")
 _LETTER, _DIGIT = re.compile(r"[A-Za-z]"), re.compile(r"\d")
 _REF = re.compile(r"obs:([0-9a-f]{12,64})|^([0-9a-f]{12,64}) ", re.MULTILINE)
+_RANGE = re.compile(r' from="msg:[^":]+:(\d+)-(\d+)"')
 _LEAST_DIGITS = 3
 _LEAST_NAME = 5
 
@@ -40,13 +41,16 @@ class Sight:
     """Of runs of six words and of atoms."""
     refs: frozenset[str]
     """Ids of the observations that it names."""
+    ranges: frozenset[tuple[int, int]] = frozenset()
+    """First and last transcript lines of the stretches that ledgers and summaries in it stand for."""
 
     @classmethod
     def of(cls, text: str) -> Sight:
         """Return what stands in `text`. Line ends and quotes that JSON escaped count as what they are."""
         keys = {key for key, _, _ in runs(text)}
         keys.update(hash(atom.key) for atom in atoms(text))
-        return cls(frozenset(keys), frozenset(one or other for one, other in _REF.findall(text)))
+        refs = frozenset(one or other for one, other in _REF.findall(text))
+        return cls(frozenset(keys), refs, frozenset((int(one), int(two)) for one, two in _RANGE.findall(text)))
 
 
 def plain(text: str) -> str:
