@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from manusfs.compact.moves import Fold, Move, span
 from manusfs.compact.policy import Birth, Budget
@@ -30,6 +31,8 @@ _AT_ALL = 0.01
 """Share of the window below which not even an epoch that costs nothing is opened."""
 _TELLING = 800
 """Tokens of a result from which on it is as likely as any to be needed again."""
+_WIDE = 200_000
+"""Tokens of a window beyond which shares of it grow no more: what it costs to carry a token does not depend on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +50,10 @@ class Auto:
     """Chance that a large folded result is read again."""
     least: float = 0.11
     """Share of the window that an epoch has to free, unless it costs nothing: each one is felt by the agent."""
+    worth: float = 1.5
+    """Times what ledgers take that an epoch has to free, unless it costs nothing: else it would mostly write copies."""
     ledgers: float = 0.22
-    """Share of the window that ledgers may take; beyond it the older half collapses to one line each."""
+    """Share of the window that ledgers may take; beyond it the oldest collapse to one line each."""
     inline_chars: int = 5_000
     """Results up to this size are shown whole: one read brings back 4,000, and the stub before it takes 1,000."""
     preview_chars: int = 600
@@ -86,20 +91,19 @@ class Auto:
         return [*moves, *self._collapsed(window, budget, sum(map(_lines, old)))]
 
     def _collapsed(self, window: Window, budget: Budget, new: float) -> list[Move]:
-        """Return one collapse for each of the oldest ledgers until half of them are left, none if all fit.
+        """Return one collapse for each of the oldest ledgers until the others fit their share.
 
         `new` are the tokens of the ledger that is being made.
         """
         full = [ledger for _, ledger in window.ledgers if ledger.form == "ledger"]
-        sizes = [estimate("\n".join(ledger.lines)) for ledger in full]
-        over = (sum(sizes) + new) * window.meter.calibration.ratio - self.ledgers * budget.window
+        room = self.ledgers * min(budget.window, _WIDE)
+        over = _past(window) + new - room / window.meter.calibration.ratio
         moves: list[Move] = []
-        left = sum(sizes) / 2 if over > 0 else 0.0
-        for ledger, size in zip(full, sizes, strict=True):
-            if left <= 0:
+        for ledger in full:
+            if over <= 0:
                 break
             moves.append(Fold((span(ledger.first, ledger.last),), "collapsed"))
-            left -= size
+            over -= _size(ledger.lines)
         return moves
 
     def words(self, budget: Budget) -> Caps:
@@ -111,7 +115,10 @@ class Auto:
         return Birth(self.inline_chars, self.preview_chars)
 
     def _keep(self, window: Window, budget: Budget) -> int:
-        """Return how many of the newest turns stay in the epoch that pays most, 0 if none pays."""
+        """Return how many of the newest turns stay in the epoch that pays most, 0 if none pays.
+
+        All tokens are as estimated: the ratio to what is billed is the same in all that is compared.
+        """
         since = len(window.turns) - 1
         if since < 1:
             return 0
@@ -120,7 +127,8 @@ class Auto:
         # What is cut of large inputs even where the turn is kept; of the last turn it would never be sent at all.
         cut = [sum(map(_cut_off, exchange.items)) for exchange in newest]
         unsent = sum(item.tokens for item in newest[-1].items) if newest else 0
-        fixed = estimate_setup(window.setup) + unsent
+        total = window.tokens / window.meter.calibration.ratio
+        sent = total - estimate_setup(window.setup) - unsent
         write, read = budget.price_write, budget.price_read
         # What is no longer cached has to be written again, folded or not.
         kept_up = 0.0 if budget.idle_s >= _CACHE_S else write - read
@@ -136,15 +144,31 @@ class Auto:
             if keep > self.keep:
                 continue
             large = sum(cut[-keep:-1])
-            carried = max(0.0, window.tokens - fixed - saved - large)
+            carried = max(0.0, sent - saved - large)
             price = kept_up * carried - dropped * (saved + large) - write * cut[-1]
-            price += self.again * risk * (read * (window.tokens - saved) + (write + _STAYS * read) * _READ)
+            price += self.again * risk * (read * (total - saved) + (write + _STAYS * read) * _READ)
             gain = read * (saved + large + cut[-1]) * self.hope * window.turn - price
-            least = self.least if price > 0 else _AT_ALL
-            enough = saved + large + (cut[-1] if price <= 0 else 0) >= least * budget.window
-            if enough and read * (rent + large) >= self.rent * price and gain > best:
+            freed = saved + large + (cut[-1] if price <= 0 else 0)
+            pays = read * (rent + large) >= self.rent * price and gain > best
+            if pays and freed >= self._least(window, budget, free=price <= 0):
                 best, found = gain, keep
         return found
+
+    def _least(self, window: Window, budget: Budget, *, free: bool) -> float:
+        """Return the tokens that an epoch has to free; `free` is for one that costs nothing."""
+        wide = min(budget.window, _WIDE)
+        return _AT_ALL * wide if free else max(self.least * wide, self.worth * _past(window))
+
+
+def _past(window: Window) -> float:
+    """Return the tokens that the ledgers take which each epoch writes anew, line by line."""
+    return sum(_size(ledger.lines) for _, ledger in window.ledgers if ledger.form == "ledger")
+
+
+@lru_cache(maxsize=256)
+def _size(lines: tuple[str, ...]) -> int:
+    """Return the tokens of a ledger's lines, which are asked for at every turn."""
+    return estimate("\n".join(lines))
 
 
 def _saving(exchange: Exchange) -> float:

@@ -128,9 +128,9 @@ class Settings:
     auto_again: float = 0.2
     """Chance, as it reckons, that a large result which it folds is read again."""
     auto_least: float = 0.11
-    """Share of the window that it frees at least, unless that costs nothing."""
+    """Share of the window, of 200,000 tokens at most, that it frees at least, unless that costs nothing."""
     auto_ledgers: float = 0.22
-    """Share of the window that its ledgers may take before the older half collapses to one line each."""
+    """Share of the same that its ledgers may take before the oldest collapse to one line each."""
     auto_keep: int = 3
     """Newest turns that may stay in full; how many do is part of its decision."""
     auto_inline_chars: int = 5_000

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from manusfs.compact import Budget, Fold, Move, load_policy, undo
 from manusfs.compact.auto import Auto
 from manusfs.compact.policy import birth, words
-from manusfs.context import Window, fold
+from manusfs.context import Calibration, Window, fold
 from manusfs.errors import ConfigError
 from manusfs.workspace.settings import Settings, load
 
@@ -36,11 +36,13 @@ class Folds:
         return [Fold((f"1-{self.last}",), self.form)]
 
 
-def grown(calls: int, a_turn: int, window: int = 200_000) -> Run:
-    """Return a run of `calls` fetches of 50 KB, so many a turn, and nothing else."""
-    run = Run(load_policy("auto", Settings()), window)
+def grow(run: Run, calls: int, a_turn: int) -> list[int]:
+    """Fetch `calls` pages of 50 KB, so many a turn, and nothing else; return the turns in which an epoch opened."""
+    opened = []
     for first in range(0, calls, a_turn):
+        epoch = run.window.epoch
         run.request()
+        opened += [first // a_turn] * (run.window.epoch > epoch)
         ids = [f"t{number}" for number in range(first, first + a_turn)]
         run.add(
             run.log.says(text(f"I fetch page {first} and on."), *(call(id, url=f"https://e.org/{id}") for id in ids))
@@ -48,6 +50,13 @@ def grown(calls: int, a_turn: int, window: int = 200_000) -> Run:
         for number, id in enumerate(ids, first):
             run.add(run.log.saw(id, hex_id(number)))
     run.request()
+    return opened
+
+
+def grown(calls: int, a_turn: int, window: int = 200_000) -> Run:
+    """Return the run of so many fetches under the policy's defaults."""
+    run = Run(load_policy("auto", Settings()), window)
+    grow(run, calls, a_turn)
     return run
 
 
@@ -78,6 +87,32 @@ def test_three_hundred_large_results_take_few_epochs_that_free_much(a_turn: int)
     assert all(before - after >= 20_000 for before, after in run.compactions)
     assert all(after < 60_000 for _, after in run.compactions)
     assert run.peak < 120_000
+
+
+@pytest.mark.slow
+def test_a_thousand_large_results_one_a_turn_take_twelve_epochs() -> None:
+    """Ledgers grow with the run: an epoch that freed the same each time would in the end mostly write copies."""
+    run = grown(1_000, 1)
+    assert 1 <= len(run.compactions) <= 12
+    assert all(before - after >= 20_000 for before, after in run.compactions)
+    assert all(after < 60_000 for _, after in run.compactions)
+    freed = [before - after for before, after in run.compactions]
+    assert freed[-1] > 1.5 * freed[0]
+
+
+def test_a_window_of_a_million_tokens_is_folded_as_one_of_200_000() -> None:
+    """What it costs to carry a token does not depend on how much room is left."""
+    usual, large = grown(120, 1), grown(120, 1, window=1_000_000)
+    assert usual.compactions == large.compactions != []
+
+
+@pytest.mark.parametrize("ratio", [0.7, 1.3])
+def test_a_model_that_counts_otherwise_is_folded_in_the_same_turns(ratio: float) -> None:
+    """Estimates are compared with estimates: what a model counts more or less is the same in both."""
+    usual, other = Run(Auto(), 200_000), Run(Auto(), 200_000)
+    other.window.meter = replace(other.window.meter, calibration=Calibration(1_000 * ratio, 1_000, "test"))
+    assert grow(usual, 160, 1) == grow(other, 160, 1) != []
+    assert other.window.meter.calibration.ratio == ratio
 
 
 def test_ledgers_collapse_before_they_take_more_than_their_share() -> None:
