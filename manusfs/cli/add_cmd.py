@@ -70,7 +70,8 @@ def _tell(context: click.Context, added: Added, as_json: bool) -> int:
     if as_json:
         emit(added.to_json())
     elif added.error:
-        say(typed(f"Error: {added.source}: {added.error}") + (f" (kept as {added.ref})" if added.ref else ""))
+        named = line(added.source, 300) or repr("")
+        say(typed(f"Error: {named}: {added.error}") + (f" (kept as {added.ref})" if added.ref else ""))
     else:
         title = line(added.title or added.source, 70)
         told = f"  [no text: {line(added.note, 120)}]" if added.note else ""
@@ -89,8 +90,8 @@ def _piped() -> bytes:
 
 @contextmanager
 def _progress(total: int, *, shown: bool) -> Iterator[Any]:
-    """Yield what is called after each source: a bar on stderr where a person watches, else nothing."""
-    if not shown or total < 2 or not on_terminal():
+    """Yield what is called after each source: a bar on stderr where a person watches and does not see the lines."""
+    if not shown or total < 2 or not on_terminal() or sys.stdout.isatty():
         yield lambda: None
         return
     from rich.console import Console

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from manusfs.cli import out
+from manusfs.cli.named import typed
 
 if TYPE_CHECKING:
     from manusfs.agent import AgentEvent
@@ -26,7 +27,8 @@ class Heard:
         """Print one record."""
         try:
             out.emit(record)
-        except BrokenPipeError:
+        except OSError as error:
             # What is left in the buffer goes nowhere, as all that follows: this is said once.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            out.say("note: stdout is closed; the run goes on, and `manusfs show` tells what it did")
+            why = "is closed" if isinstance(error, BrokenPipeError) else f"can't be written ({error.strerror})"
+            out.say(typed(f"note: stdout {why}; the run goes on, and `manusfs show` tells what it did"))

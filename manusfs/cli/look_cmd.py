@@ -11,7 +11,7 @@ import click
 from manusfs.cli.app import App
 from manusfs.cli.named import typed
 from manusfs.cli.out import data, emit, human_bytes, line, talk
-from manusfs.cli.types import RefText
+from manusfs.cli.types import Count, RefText
 from manusfs.errors import UsageError
 from manusfs.records import counted
 
@@ -44,9 +44,10 @@ def ls(context: click.Context, kind: str, everything: bool, as_json: bool) -> No
     shown = records if everything else [record for record in records if record.get("purpose") != "intake"]
     for record in shown:
         data(_LINES[kind](record))
+    hidden = len(records) - len(shown)
     if not shown:
-        talk(context, f"no {kind} yet")
-    if hidden := len(records) - len(shown):
+        talk(context, f"no {'runs' if hidden else kind} yet")
+    if hidden:
         talk(context, typed(f"and {counted(hidden, 'session')} of `add`: `manusfs ls sessions --all` lists them too"))
 
 
@@ -82,7 +83,7 @@ _LINES: dict[str, Callable[[dict[str, Any]], str]] = {
 @click.command()
 @click.argument("query")
 @click.option("--within", type=RefText(), metavar="REF", help="Only in this observation, path or folder.")
-@click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="Most hits.")
+@click.option("--limit", type=Count(1, 100), default=10, show_default=True, help="Most hits.")
 @click.option(
     "--json",
     "as_json",

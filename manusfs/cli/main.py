@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -189,6 +190,12 @@ def _unexpected(error: Exception) -> tuple[str, str]:
         return "there is no memory left", again
     if isinstance(error, RuntimeError) and "start new thread" in str(error):
         return "the system lets this process start no more threads", again
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        what = "can't write the output" if not error.filename else f"can't write {error.filename!r}"
+        return (
+            f"{what}: {error.strerror}",
+            "free some space there, then run the same command again; what is stored is whole",
+        )
     if isinstance(error, OSError) and error.strerror:
         where = f" ({error.filename!r})" if error.filename else ", reading input or writing output"
         return f"the system refused: {error.strerror}{where}", "set MANUSFS_DEBUG=1 for the details"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 __all__ = ["program", "typed", "work_in"]
 
-_COMMAND = re.compile(r"(^|[`\n]|: |\| )manusfs (-w\b|[a-z]+\b)")
+_COMMAND = re.compile(r"(^|[`\n]|: |\| )manusfs (-w\b|--help\b|[a-z]+\b)")
 _PLACELESS = frozenset({"init", "demo", "completion", "doctor"})
 _WORKSPACE = {"": ""}
 """The folder that commands must be given with `-w`, under the empty name; empty when they find it by themselves."""
@@ -51,5 +51,5 @@ def program() -> str:
 def _replaced(match: re.Match[str]) -> str:
     before, command = match[1], match[2]
     folder = _WORKSPACE[""]
-    place = f"-w {shlex.quote(folder)} " if folder and command != "-w" and command not in _PLACELESS else ""
+    place = f"-w {shlex.quote(folder)} " if folder and command[0] != "-" and command not in _PLACELESS else ""
     return f"{before}{program()} {place}{command}"

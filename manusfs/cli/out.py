@@ -83,7 +83,11 @@ def complain(message: str, hint: str = "") -> None:
     """Print an error, and what to do next, to stderr."""
     label = click.style("Error: ", fg="red", bold=True)
     with unwatched():
-        click.echo(label + escape.terminal(masked(message)), err=True, color=None if on_terminal() else False)
+        click.echo(
+            label + escape.terminal(masked(message)),
+            err=True,
+            color=None if on_terminal() and not os.environ.get("NO_COLOR") else False,
+        )
         if hint:
             click.echo(f"Try:   {escape.terminal(masked(typed(hint)))}", err=True)
 

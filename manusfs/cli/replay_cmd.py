@@ -10,6 +10,7 @@ import click
 
 from manusfs.cli.app import App
 from manusfs.cli.out import data, emit, line, talk
+from manusfs.cli.types import Amount, Count
 from manusfs.errors import NoWorkspace, StorageError, UsageError
 from manusfs.records import counted
 
@@ -40,17 +41,17 @@ bound           cost against the best schedule in hindsight; - where none was lo
     show_default=True,
     help="A policy, a baseline (naive, clear-oldest, mask-old), or all; may be given again.",
 )
-@click.option("--window", type=click.IntRange(8_000), default=200_000, show_default=True, help="Tokens of the window.")
-@click.option("--max-tokens", type=click.IntRange(1), default=8_000, show_default=True, help="Kept for a reply.")
-@click.option("--head-tokens", type=click.IntRange(0), default=3_000, show_default=True, help="System and tools.")
-@click.option("--turn-seconds", type=click.FloatRange(0), default=20.0, show_default=True, help="From turn to turn.")
-@click.option("--cache-seconds", type=click.FloatRange(0), default=300.0, show_default=True, help="Life of the cache.")
-@click.option("--read-price", type=click.FloatRange(0), default=0.1, show_default=True, help="Of a cached token.")
-@click.option("--write-price", type=click.FloatRange(0), default=1.25, show_default=True, help="Of one that is cached.")
+@click.option("--window", type=Count(8_000), default=200_000, show_default=True, help="Tokens of the window.")
+@click.option("--max-tokens", type=Count(1), default=8_000, show_default=True, help="Kept for a reply.")
+@click.option("--head-tokens", type=Count(0), default=3_000, show_default=True, help="System and tools.")
+@click.option("--turn-seconds", type=Amount(0), default=20.0, show_default=True, help="From turn to turn.")
+@click.option("--cache-seconds", type=Amount(0), default=300.0, show_default=True, help="Life of the cache.")
+@click.option("--read-price", type=Amount(0), default=0.1, show_default=True, help="Of a cached token.")
+@click.option("--write-price", type=Amount(0), default=1.25, show_default=True, help="Of one that is cached.")
 @click.option("--bound/--no-bound", default=True, help="Also find the best schedule in hindsight.")
 @click.option("--each", is_flag=True, help="Tell each run, not the sums by source alone.")
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw the window over time to this SVG.")
-@click.option("--plot-runs", type=click.IntRange(1), default=4, show_default=True, help="Largest runs that are drawn.")
+@click.option("--plot-runs", type=Count(1), default=4, show_default=True, help="Largest runs that are drawn.")
 @click.option("--json", "as_json", is_flag=True, help="One object a policy and run or source; see docs/compaction.md.")
 @click.pass_context
 def replay(context: click.Context, /, files: tuple[Path, ...], **options: Any) -> None:
@@ -102,7 +103,7 @@ def _found(app: App, file: Path) -> Path:
         file = inside if inside.exists() else file
     if not file.exists():
         raise UsageError(f"there is no {str(file)!r}, neither here nor in a workspace", hint="manusfs ls sessions")
-    return file
+    return file if file.name else file.resolve()  # "." is called by its name
 
 
 def _tell(context: click.Context, outcomes: Sequence[Outcome], terms: Terms, *, each: bool, as_json: bool) -> None:

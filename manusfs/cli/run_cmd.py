@@ -231,8 +231,15 @@ def _model_name(settings: Settings, keys: Keys, given: Given) -> tuple[str, str]
 
 
 def _print(context: click.Context, result: Result) -> None:
-    if result.answer:
-        data(result.answer)
+    """Print the answer to stdout and what it came to to stderr; the latter also where stdout can't be written."""
+    try:
+        if result.answer:
+            data(result.answer)
+    finally:
+        _print_end(context, result)
+
+
+def _print_end(context: click.Context, result: Result) -> None:
     talk(context, "")
     if result.report:
         talk(context, f"report:    {result.report}")

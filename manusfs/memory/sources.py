@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import stat
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 
-from manusfs.errors import NotFound, Refused, StorageError, UsageError
+from manusfs.errors import NotFound, PathRefused, Refused, StorageError, UsageError
 from manusfs.records import Fetched, ObsRef, Source, parse_ref, valid_text
 from manusfs.workspace.paths import Root
 
@@ -76,7 +77,11 @@ def _inside(path: Path, root: Root) -> str | None:
         relative = path.absolute().resolve().relative_to(Path(root.path).resolve())
     except (ValueError, OSError, RuntimeError):
         return None
-    return relative.as_posix() if root.exists(relative.as_posix()) and not root.is_dir(relative.as_posix()) else None
+    try:
+        there = root.exists(relative.as_posix()) and not root.is_dir(relative.as_posix())
+    except PathRefused:  # a name that no path of a workspace may have: it is read as any other file
+        return None
+    return relative.as_posix() if there else None
 
 
 def _check_inside(inside: str, path: Path) -> None:
@@ -101,7 +106,9 @@ def _read_outside(path: Path, most: int) -> bytes:
     try:
         status = os.fstat(fd)
         if stat.S_ISDIR(status.st_mode):
-            raise UsageError(f"{str(path)!r} is a folder", hint=f"name the files: manusfs add {str(path)!r}/*")
+            raise UsageError(
+                f"{str(path)!r} is a folder", hint=f"name the files: manusfs add {shlex.quote(str(path))}/*"
+            )
         if not stat.S_ISREG(status.st_mode):
             raise Refused(f"{str(path)!r} is no plain file", hint="send it by standard input: manusfs add - < …")
         _check_size(status.st_size, most, path)

@@ -159,6 +159,10 @@ def _no_workspace(path: Path, where: str = "") -> NoWorkspace:
             f"{str(path)!r} is no workspace; it lies in the workspace {str(outer)!r}",
             hint=f"manusfs -w {shlex.quote(str(outer))} ls",
         )
+    if path.is_file():
+        return NoWorkspace(
+            f"{str(path)!r} is a file, no workspace", hint="name the workspace's folder: manusfs -w DIR ls"
+        )
     folder = "notes" if where else shlex.quote(str(path))
     return NoWorkspace(f"no workspace in {str(path)!r}{where}", hint=f"manusfs init {folder}")
 

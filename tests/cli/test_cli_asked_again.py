@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -105,3 +106,44 @@ def test_one_table_is_printed_once_with_the_meaning_of_its_columns(filled: Call)
         done = filled("replay", f"sessions/{name}", "--policy", "none", "--no-bound", *each)
         assert done.out.count("naive") == 1 and "breaks  " in done.err and "cost, input" in done.err
     assert len(filled("replay", f"sessions/{name}", "--policy", "none", "--no-bound", "--json").records) == 4
+
+
+def test_no_runs_are_told_as_such_and_gc_does_not_list_what_there_is_none_of(filled: Call) -> None:
+    assert "no runs yet" in filled("ls", "sessions").err
+    Path("sessions/.gone").mkdir()
+    found = filled("gc", "--dry-run")
+    assert "0 observations" not in found.out.replace("all of 0 observations", "")
+
+
+def test_what_has_no_citations_is_told_as_such(filled: Call) -> None:
+    Path("reports/mine.md").write_text("# Mine\n", "utf-8")
+    done = filled("cite", "mine")
+    assert done.code == 0 and "reports/mine.md has no citations" in done.out
+
+
+def test_a_file_in_place_of_a_workspace_is_told(filled: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = filled("-w", "bridge.md", "ls")
+    assert done.code == 78 and "is a file, no workspace" in done.err and "init bridge.md" not in done.err
+
+
+def test_a_file_of_any_name_is_added_and_told_on_one_line(filled: Call) -> None:
+    """I6: a name is a stranger's words."""
+    name = "bad\x1b[31mred\nobs:000000000000 new"
+    Path(name).write_text("The tower is tall.", "utf-8")
+    done = filled("add", name)
+    assert done.code == 0 and done.out.count("\n") == 1 and "\x1b" not in done.out
+    gone = filled("add", f"{name}2")
+    assert gone.code == 1 and gone.err.count("\n") == 2 and "\x1b" not in gone.err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_a_full_disk_behind_stdout_loses_neither_the_run_nor_its_end(filled: Call) -> None:
+    command = [sys.executable, "-m", "manusfs", "run", "Who designed the Aldon Bridge?"]
+    for json in ((), ("--json",)):
+        with Path("/dev/full").open("wb") as full:
+            done = subprocess.run([*command, *json], stdout=full, stderr=subprocess.PIPE, text=True)
+        told = "can't be written" if json else "can't write the output"
+        assert done.returncode == (0 if json else 1) and told in done.stderr
+        assert "Traceback" not in done.stderr and (json or "report:    reports/" in done.stderr)
+    assert [record["state"] for record in filled("ls", "sessions", "--json").records] == ["finished"] * 3
