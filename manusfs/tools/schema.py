@@ -68,7 +68,7 @@ class Tool:
     def _converted(self, name: str, value: Any) -> Any:
         try:
             return _convert(value, self.hints[name])
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError, RecursionError):
             wanted = _wording(self.hints[name])
             raise ToolError(f"{self.name}: the argument {name!r} must be {wanted}, not {_short(value)}") from None
 

@@ -96,6 +96,10 @@ def test_what_models_mean_is_taken(given: dict[str, Any], taken: dict[str, Any])
         ({"name": "x", "ratio": []}, "'ratio' must be a number"),
         ({"name": "x", "form": "a"}, "'form' must be a JSON object"),
         ({"name": "x", "form": [1]}, "'form' must be a JSON object"),
+        ({"name": "x", "form": '{"a":' * 100_000}, "'form' must be a JSON object"),
+        ({"name": "x", "count": float("inf")}, "'count' must be a whole number"),
+        ({"name": "x", "count": float("nan")}, "'count' must be a whole number"),
+        ({"name": "x", "count": "9" * 5_000}, "'count' must be a whole number"),
     ],
 )
 def test_a_wrong_argument_is_told_with_what_to_give(given: dict[str, Any], said: str) -> None:
