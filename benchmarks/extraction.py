@@ -337,7 +337,8 @@ def main() -> None:
         else:
             page(tally, name, raw, truth)
             pages.append((name, raw))
-    timed(tally, pages, options.rounds)
+    if pages:
+        timed(tally, pages, options.rounds)
     tally.slowest.sort(reverse=True)
     details = {"figures": dict(tally.figures), "slowest_ms": tally.slowest[:10], "losses": tally.losses}
     report("extraction", goals(tally), details, options.out)

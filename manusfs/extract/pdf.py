@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from manusfs.extract.collect import PAGE_BREAK
 from manusfs.extract.job import Job, Page, title_line
+from manusfs.extract.pdf_content import nests_deep
 from manusfs.extract.pdf_document import Document, PageText, Unreadable
 from manusfs.extract.pdf_notes import Kind, Tally
 from manusfs.extract.pdf_outline import Places
@@ -123,6 +124,7 @@ class _Reading:
             if (*self._notes, *self._tally.notes()) != said:
                 said = (*self._notes, *self._tally.notes())
                 yield replace(known, notes=said, extractor=self._name())
+        self._look_for_nests()
         outline = tuple(places.headings())
         notes = (*self._missing(), *self._notes, *self._tally.notes())
         complete = len(self._offsets) == self._count and not self._tally.lacking and not self._rescued
@@ -167,6 +169,14 @@ class _Reading:
         """Return what is to be said of a page on which nothing was found."""
         asks = self._document.name == "pdfium" and self._spare.asks(number)
         return "unsure" if asks is None else "broken" if asks else "nothing"
+
+    def _look_for_nests(self) -> None:
+        """Count the pages with text of which the first reader left out what is nested too deep."""
+        if self._document.name != "pdfium" or not nests_deep(self._job.raw):
+            return
+        for number in range(len(self._offsets)):
+            if not self._tally.is_unread(number + 1) and (nests := self._spare.nests(number)) is not False:
+                self._tally.also(number + 1, "perhaps" if nests is None else "nested")
 
     def _read(self, document: Document | Spare, number: int) -> PageText:
         """Return what the better reader makes of the page, or raise Unreadable."""

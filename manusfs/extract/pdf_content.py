@@ -1,23 +1,33 @@
-"""What the commands of a PDF page ask for: the check on a reader that found nothing on the page."""
+"""What the commands of a PDF page ask for: the check on a reader that leaves out what it can't follow."""
 
 from __future__ import annotations
 
 import re
+import zlib
+from collections.abc import Iterator
 
-__all__ = ["asks_for_words", "drawn"]
+__all__ = ["asks_for_words", "drawn", "is_deep", "nests_deep"]
 
 _DEEPEST = 500
-"""Readers give up on what is nested deeper: pdfium at 512 levels."""
+"""Readers leave out what is nested deeper: pdfium at 512 levels."""
 _SHOWS = re.compile(rb"(?:Tj|TJ|['\"])(?=[\s/(<\[%]|$)")
 _WORDS = re.compile(rb"\(\s*[^\s()]|<\s*[0-9A-Fa-f]")
 _DRAWS = re.compile(rb"/([^\s()<>\[\]{}/%]{1,127})\s{1,9}Do(?=\s|$)")
 # a string may hold brackets; possessive, so that one that never ends costs no square
 _BRACKETS = re.compile(rb"\((?:[^()\\]|\\.)*+\)|<<|>>|\[|\]", re.DOTALL)
+_STREAM = re.compile(rb"(?<!end)stream\r?\n")
+_NO_COMMANDS = re.compile(
+    rb"/Image\b|/Length1\b|/ObjStm\b|/XRef\b|/Metadata\b|/Alternate\b|/FunctionType\b|/CIDFont|/Type1C\b|/OpenType\b"
+)
+_HEAD = 600
+"""The dictionary of a stream of commands is shorter than this."""
+_MOST_STREAM = 16 << 20
+_MOST_INFLATED = 128 << 20
 
 
 def asks_for_words(content: bytes) -> bool:
     """Return True if `content` shows a string that is not blank, or is nested too deep to be read."""
-    return bool(_SHOWS.search(content) and _WORDS.search(content)) or _is_deep(content)
+    return bool(_SHOWS.search(content) and _WORDS.search(content)) or is_deep(content)
 
 
 def drawn(content: bytes) -> list[str]:
@@ -25,8 +35,12 @@ def drawn(content: bytes) -> list[str]:
     return list(dict.fromkeys("/" + match[1].decode("latin-1") for match in _DRAWS.finditer(content)))
 
 
-def _is_deep(content: bytes) -> bool:
+def is_deep(content: bytes) -> bool:
+    """Return True if arrays or dictionaries in `content` are nested deeper than readers follow."""
     if content.count(b"[") + content.count(b"<<") <= _DEEPEST:
+        return False
+    # text is written as thousands of flat arrays, and marked by as many flat dictionaries
+    if not (_nests(content, b"[", b"]") or _nests(content, b"<<", b">>")):
         return False
     depth = 0
     for match in _BRACKETS.finditer(content):
@@ -37,3 +51,35 @@ def _is_deep(content: bytes) -> bool:
         elif match[0] in (b"]", b">>"):
             depth = max(0, depth - 1)
     return False
+
+
+def _nests(content: bytes, opening: bytes, closing: bytes) -> bool:
+    return any(piece.count(opening) > 1 for piece in content.split(closing))
+
+
+def nests_deep(raw: bytes) -> bool:
+    """Return True if any commands in a file are nested too deep: a quick look, after which each page is asked."""
+    return any(map(is_deep, _commands(raw)))
+
+
+def _commands(raw: bytes) -> Iterator[bytes]:
+    """Yield the streams that may be commands, plain or deflated, up to 128 MB."""
+    room = _MOST_INFLATED
+    for match in _STREAM.finditer(raw):
+        head = raw[max(0, match.start() - _HEAD) : match.start()]
+        head = head[head.rfind(b"obj") + 3 :]
+        if room <= 0 or _NO_COMMANDS.search(head):
+            continue
+        end = raw.find(b"endstream", match.end())
+        data = raw[match.end() : end if end >= 0 else len(raw)]
+        if b"/FlateDecode" in head:
+            data = _inflated(data, min(room, _MOST_STREAM))
+        room -= len(data)
+        yield data
+
+
+def _inflated(data: bytes, most: int) -> bytes:
+    try:
+        return zlib.decompressobj().decompress(data, most)
+    except zlib.error:
+        return b""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -85,8 +86,8 @@ class Document(Protocol):
 
 
 class SecondReader(Document, Protocol):
-    """A reader that can judge what another found."""
+    """A reader by which one can judge what another found."""
 
-    def asks(self, page: int) -> bool:
-        """Return True if a page should show words or images, or raise Unreadable."""
+    def parts(self, page: int) -> Iterator[bytes | None]:
+        """Yield the commands of a page and of each form that it draws, None for an image, or raise Unreadable."""
         ...

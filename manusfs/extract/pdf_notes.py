@@ -10,6 +10,8 @@ Kind = Literal[
     "broken",
     "rough",
     "deep",
+    "nested",
+    "perhaps",
     "images",
     "characters",
     "drawings",
@@ -25,6 +27,8 @@ _SOME: dict[Kind, str] = {
     "broken": "can't be read: {}",
     "rough": "{} crashed the first reader; the text is by a second one and may lack parts",
     "deep": "left out: what stands in forms nested more than 40 deep on {}",
+    "nested": "part of {} can't be read: arrays or dictionaries are nested more than 500 deep there",
+    "perhaps": "part of the text may be unread on {}: somewhere in the file arrays are nested more than 500 deep",
     "images": "no text layer on {}: images only (scanned?)",
     "characters": "no text layer on {}: its fonts don't tell which characters they draw",
     "drawings": "no text layer on {}: drawings only",
@@ -58,10 +62,19 @@ class Tally:
         for kind in kinds:
             _extend(self._spans.setdefault(kind, []), page)
 
+    def also(self, page: int, kind: Kind) -> None:
+        """Say `kind` of `page` too, which was read before; pages of a kind come in their order."""
+        _extend(self._spans.setdefault(kind, []), page)
+
+    def is_unread(self, page: int) -> bool:
+        """Return True if `page` is told as one that can't be read, or that some of it can't."""
+        spans = [span for kind in ("broken", "rough") for span in self._spans.get(kind, ())]
+        return any(first <= page <= last for first, last in spans)
+
     @property
     def lacking(self) -> bool:
         """True if a page could not be read, or not for sure all of it."""
-        return not self._spans.keys().isdisjoint(("broken", "rough", "deep"))
+        return not self._spans.keys().isdisjoint(("broken", "rough", "deep", "nested", "perhaps", "unsure"))
 
     def notes(self) -> tuple[str, ...]:
         """Return one line for each kind. Blank pages are told only if nothing else is there to be read."""

@@ -43,7 +43,8 @@ def open_pdfium(data: bytes) -> _Pdfium:
     # it tells through its logger, and thereby on standard error, what the notes say
     logging.getLogger("pypdfium2").setLevel(logging.CRITICAL)
     try:
-        return _Pdfium(pypdfium2.PdfDocument(data), len(_FORM.findall(data)) >= _DEEPEST)
+        many_forms = data.count(b"/Form") >= _DEEPEST and len(_FORM.findall(data)) >= _DEEPEST
+        return _Pdfium(pypdfium2.PdfDocument(data), many_forms)
     except _FAULTS as error:
         locked = "assword" in str(error)
         message = "encrypted: it needs a password" if locked else f"not readable as PDF: {error}"

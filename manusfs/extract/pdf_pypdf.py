@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import warnings
+from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
@@ -12,7 +13,7 @@ import pypdf
 from pypdf.errors import DependencyError, DeprecationError, PyPdfError
 from pypdf.generic import NullObject
 
-from manusfs.extract.pdf_content import asks_for_words, drawn
+from manusfs.extract.pdf_content import drawn
 from manusfs.extract.pdf_document import Entry, PageText, Unreadable
 
 __all__ = ["VERSION", "open_pypdf"]
@@ -89,14 +90,13 @@ class _PyPdf:
         except _FAULTS as error:
             raise Unreadable(f"page {page + 1}: {type(error).__name__}: {error}") from error
 
-    def asks(self, page: int) -> bool:
-        """Return True if the commands of a page, or of a form that it draws, ask for words or images."""
+    def parts(self, page: int) -> Iterator[bytes | None]:
         try:
             loaded: Any = self._reader.pages[page]
             contents = _entry(loaded, "/Contents", [])
             parts = [part.get_object() for part in (contents if isinstance(contents, list) else [contents])]
             content = b"\n".join(part.get_data() for part in parts if not isinstance(part, NullObject))
-            return _asks(content, _entry(loaded, "/Resources", {}), set())
+            yield from _with_forms(content, _entry(loaded, "/Resources", {}), set())
         except _FAULTS as error:
             raise Unreadable(f"page {page + 1}: {type(error).__name__}: {error}") from error
 
@@ -149,19 +149,20 @@ def _has_unmapped(page: Any) -> bool:
         return False
 
 
-def _asks(content: bytes, resources: Any, seen: set[int]) -> bool:
-    """As `asks`; `seen` holds the forms that were looked into."""
-    if asks_for_words(content[:_MOST_CONTENT]):
-        return True
+def _with_forms(content: bytes, resources: Any, seen: set[int]) -> Iterator[bytes | None]:
+    """As `parts`; `seen` holds the forms that were looked into."""
+    content = content[:_MOST_CONTENT]
+    yield content
     forms = _entry(resources, "/XObject", {})
-    for name in drawn(content[:_MOST_CONTENT]):
+    for name in drawn(content):
         form = _entry(forms, name, None)
-        if form is not None and id(form) not in seen:
-            seen.add(id(form))
-            inner = _entry(form, "/Resources", resources)
-            if form.get("/Subtype") == "/Image" or _asks(form.get_data(), inner, seen):
-                return True
-    return False
+        if form is None or id(form) in seen:
+            continue
+        seen.add(id(form))
+        if form.get("/Subtype") == "/Image":
+            yield None
+        else:
+            yield from _with_forms(form.get_data(), _entry(form, "/Resources", resources), seen)
 
 
 def _entry(holder: Any, key: str, otherwise: Any) -> Any:

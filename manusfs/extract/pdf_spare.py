@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from manusfs.extract.job import Job
+from manusfs.extract.pdf_content import asks_for_words, is_deep
 from manusfs.extract.pdf_document import PageText, SecondReader, Unreadable
 from manusfs.extract.pdf_text import is_garbage
 from manusfs.extract.worker import TimeUp, time_limit
@@ -83,12 +86,19 @@ class Spare:
 
     def asks(self, page: int) -> bool | None:
         """Return True if a page on which another reader found nothing should show something; None if nobody knows."""
+        return self._judged(page, lambda part: part is None or asks_for_words(part))
+
+    def nests(self, page: int) -> bool | None:
+        """Return True if commands of a page are nested deeper than readers follow; None if nobody knows."""
+        return self._judged(page, lambda part: part is not None and is_deep(part))
+
+    def _judged(self, page: int, judge: Callable[[bytes | None], bool]) -> bool | None:
         if not self._asked or self._job.seconds_left() < self._job.limits.seconds / 4:
             return None
         try:
             document = self.open(0.1)
             with time_limit(self._job.seconds_left() / 20):
-                return _asks(document, page)
+                return _any(document, page, judge)
         except (Unreadable, TimeUp):
             self._asked = False
             return None
@@ -107,9 +117,9 @@ class Spare:
             self._document.close()
 
 
-def _asks(document: SecondReader, page: int) -> bool:
+def _any(document: SecondReader, page: int, judge: Callable[[bytes | None], bool]) -> bool:
     try:
-        return document.asks(page)
+        return any(map(judge, document.parts(page)))
     except Unreadable:
         # neither reader knows what to make of it
         return True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -95,6 +97,46 @@ def test_as_deep_as_readers_go_nothing_is_lost_and_nothing_told():
     )
     assert pages == ["top\nbottom", "next page"]
     assert known.notes == () and known.complete
+
+
+SKIPPED = "[" * DEEP + "(lost)" + "]" * DEEP + " TJ "
+PARTLY = {
+    "arrays": Sheet(f"BT /F1 12 Tf 72 700 Td {SKIPPED} (read) Tj ET"),
+    "dictionaries": Sheet("/P " + "<< /A " * DEEP + ">>" * DEEP + " BDC EMC " + words("read")),
+    "arrays in a form": Sheet(words("read") + "/X Do", DRAWS_200),
+    "arrays without an end": Sheet(words("read") + "[" * DEEP + "(lost) Tj"),
+    "strings between": Sheet(words("read") + "[(a) 5 " * 600 + "]" * 600 + " TJ"),
+    "deflated": Sheet("", "/Contents 300 0 R"),
+}
+
+
+@pytest.mark.parametrize("sheet", PARTLY.values(), ids=PARTLY.keys())
+def test_a_page_with_text_of_which_a_part_is_nested_too_deep_is_told(sheet: Sheet):
+    """I9: what a reader skips in the middle of a page is told with the page."""
+    deflated = stream(zlib.compress((words("read") + SKIPPED).encode()), "/Filter /FlateDecode")
+    raw = pdf(NEXT, sheet, NEXT, objects={200: form(SKIPPED), 300: deflated})
+    pages, known = read(raw.replace(b"/Contents 13 0 R", b"") if "300 0 R" in sheet.more else raw)
+    assert pages == ["next page", "read", "next page"]
+    assert known.notes == ("part of page 2 can't be read: arrays or dictionaries are nested more than 500 deep there",)
+    assert not known.complete
+
+
+def test_nesting_as_deep_as_readers_go_is_not_told():
+    sheet = (
+        words("read") + "[" * 400 + "]" * 400 + " 0 d " + "[(a) 5 (b)] TJ " * 3_000 + "/P <</MCID 0>> BDC EMC " * 900
+    )
+    pages, known = read(pdf(sheet, NEXT))
+    assert pages[0].startswith("read") and pages[1] == "next page"
+    assert not any("nested" in note for note in known.notes) and known.complete
+
+
+def test_pages_of_which_nobody_knows_whether_they_nest_too_deep_are_told_as_doubtful():
+    raw = pdf(words("one"), NEXT, kids="200 0 R 12 0 R", objects={**tree(200), 500: stream(SKIPPED)})
+    pages, known = read(raw)
+    assert pages == ["one", "next page"]
+    assert known.notes == (
+        "part of the text may be unread on pages 1-2: somewhere in the file arrays are nested more than 500 deep",
+    )
 
 
 def test_a_file_nested_so_deep_that_nobody_can_check_a_page_says_so():
