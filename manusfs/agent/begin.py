@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from manusfs.agent.called import called_skill
+from manusfs.agent.called import called_skill, without_call
 from manusfs.agent.manifest import manifest
 from manusfs.agent.opening import Task, opening, startup_chars, user_text
 from manusfs.agent.recite import todo_text
@@ -24,7 +24,7 @@ def begin(run: Running, task: str, brought: Given) -> None:
     """Store what the user gave and open the first epoch with it, in this order of durability."""
     root, intake = run.workspace.folder.root, run.workspace.intake
     earlier = _holds(run)
-    words, kept = _kept(run, task)
+    words, kept = _kept(run, without_call(run, task))
     manual = _manual(run, task)
     taken = intake.take(brought.bodies, run.session, [""] * len(brought.bodies))
     told = Task(
@@ -52,7 +52,7 @@ def begin(run: Running, task: str, brought: Given) -> None:
 
 def tell_user_message(run: Running, message: str) -> None:
     """Record what a user says later; a long one is kept whole as an observation, whose stub stands before it."""
-    text, kept = _kept(run, message)
+    text, kept = _kept(run, without_call(run, message))
     content = [{"type": "text", "text": user_text(text)}]
     kept += _manual(run, message)
     events = [run.workspace.intake.event(one, "") for one in kept]

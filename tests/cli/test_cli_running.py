@@ -63,11 +63,14 @@ def test_a_source_without_text_is_told_while_it_is_stored_and_in_the_report(fill
 
 
 def test_the_offline_model_says_that_it_uses_no_skills(filled: Call) -> None:
-    """I9: a skill that is called by name and not used is told, and how to ask."""
+    """I9: a skill that is called by name and not used is told; it changes nothing of the answer."""
     done = filled("run", f"/fact-check {QUESTION}", "--model", "offline")
-    assert "/fact-check is read as a word of the task: offline uses no skills; leave it out" in done.err
+    assert "/fact-check is left out: offline uses no skills" in done.err
     assert "loan had been paid" in done.out
-    assert "uses no skills" not in filled("run", QUESTION, "--model", "offline").err
+    plain = filled("run", QUESTION, "--model", "offline")
+    assert "uses no skills" not in plain.err and plain.out == done.out and plain.code == done.code == 0
+    again = filled("resume", done.err.partition("session ")[2].split()[0], f"/fact-check {QUESTION}")
+    assert "/fact-check is left out" in again.err and "loan had been paid" in again.out
 
 
 def test_a_tampered_quote_is_found(filled: Call) -> None:
