@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["check_window", "is_same", "renew", "setup", "toolbox"]
 
-SMALL_WINDOW = 12_000
-"""Tokens: below it only the tools without which there is no report are offered, so that results have room."""
+SMALL_WINDOW = 20_000
+"""Tokens: below it only the tools without which there is no report are offered. All of them, with the system prompt,
+would take more than a quarter of it, and nearly every turn would open an epoch."""
 SKILLED_WINDOW = 24_000
 """Tokens: below it no skills are offered; catalogue and manuals would take more of the window than they give."""
 LEAST_ROOM = 1_200
