@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -331,7 +332,7 @@ def _session(app: App, folder: Path, given: str | None) -> tuple[str, tuple[Even
             name = complete_name(opened, given) if given else runs[-1]
         except NotFound as error:
             if given and " " in given.strip():
-                hint = f'a message stands behind the session: manusfs resume {runs[-1]} "…"'
+                hint = f"a message stands behind the session: manusfs resume {runs[-1]} {shlex.quote(given)}"
                 raise NotFound(str(error), hint=hint) from error
             raise
         with Transcript.open(opened, name) as transcript:

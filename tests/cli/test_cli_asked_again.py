@@ -147,3 +147,11 @@ def test_a_full_disk_behind_stdout_loses_neither_the_run_nor_its_end(filled: Cal
         assert done.returncode == (0 if json else 1) and told in done.stderr
         assert "Traceback" not in done.stderr and (json or "report:    reports/" in done.stderr)
     assert [record["state"] for record in filled("ls", "sessions", "--json").records] == ["finished"] * 3
+
+
+def test_a_message_in_place_of_a_session_is_put_where_it_belongs(filled: Call) -> None:
+    assert filled("run", "Who designed the Aldon Bridge?").code == 0
+    done = filled("resume", "And when did it open?")
+    assert done.code == 1
+    again = filled(*shlex.split(done.err.partition("session: ")[2])[1:])
+    assert again.code == 0 and "4 May 1998" in again.out
