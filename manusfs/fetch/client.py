@@ -27,7 +27,8 @@ from manusfs.records import Fetched, HttpMeta, Source
 __all__ = ["Fetcher"]
 
 _MAX_REDIRECTS = 10
-_ROBOTS_S = 15.0
+_ROBOTS_SHARE = 0.25
+"""Most of an attempt's time for one robots.txt; what is left is for the page."""
 _LONGEST_WAIT_S = 60.0
 _PAGES = (200, 201, 203)
 """Statuses whose body is the page; 202 is what puzzles of bot walls come with, 204 and 205 have none, 206 is a part."""
@@ -222,7 +223,10 @@ class Fetcher:
         seen: set[tuple[object, ...]] = set()
         while True:
             if admit:
-                asking = replace(asking, deadline=asking.deadline + self._admitted(url))
+                waited = self._admitted(url)
+                # To stand in the queue of a host costs no time of the attempt. Of a chain's next hosts it does: each
+                # could ask for more of it.
+                asking = asking if passed else replace(asking, deadline=asking.deadline + waited)
             # The same address with another cookie is how many sites greet: no circle.
             state = (str(url), *((cookie.name, cookie.value) for cookie in asking.cookies.jar))
             if state in seen or len(passed) > _MAX_REDIRECTS:
@@ -236,15 +240,16 @@ class Fetcher:
             url = follow(url, answer.location)
 
     def _admitted(self, url: httpx.URL) -> float:
-        """Return the seconds that manners cost: those are not part of the attempt's time."""
-        before = time.monotonic()
+        """Return the seconds that were waited for the turn at the host of `url`, once its robots.txt is known."""
         delay = self._robots.check(url) if self._robots else 0.0
+        before = time.monotonic()
         self._pace.wait(url.netloc.decode("ascii"), delay)
         return time.monotonic() - before
 
     def _ask_for_robots(self, url: str) -> tuple[int, bytes]:
         try:
-            chain = self._followed(checked(url), _Validators(""), min(_ROBOTS_S, self._options.timeout_s), admit=False)
+            seconds = self._options.timeout_s * _ROBOTS_SHARE
+            chain = self._followed(checked(url), _Validators(""), seconds, admit=False)
         except (httpx.TransportError, ManusfsError):
             return 0, b""
         return chain.answer.status, chain.answer.body.data

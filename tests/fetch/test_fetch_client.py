@@ -345,6 +345,24 @@ def test_a_crawl_delay_counts_up_to_ten_seconds(fetcher: Make, slept: list[float
         assert most - 1 < slept[0] <= most
 
 
+def test_a_chain_of_hosts_whose_robots_txt_never_ends_ends_with_the_attempt(fetcher: Make) -> None:
+    """Promise 8: each of ten hosts could else take a quarter of an attempt more."""
+
+    def drip(request: Request) -> Raw:
+        return Raw([b"HTTP/1.1 200 OK\r\n\r\n", *[part for _ in range(100) for part in (b"#", 0.1)]])
+
+    with WebServer() as web:
+        hosts = [f"h{n}.example" for n in range(1, 10)]
+        web.pages["/robots.txt"] = drip
+        for here, there in itertools.pairwise(hosts):
+            web.pages[f"/{here}"] = redirect(web.url(f"/{there}", there))
+        web.pages[f"/{hosts[-1]}"] = "the end"
+        with pytest.raises(Unavailable, match="no answer within"):
+            here = fetcher(robots=True, retries=0, timeout_s=1.0, resolve=lambda *_: ["127.0.0.1"])
+            here.fetch(web.url(f"/{hosts[0]}", hosts[0]))
+        assert 1 < len(web.asked("/robots.txt")) < 7
+
+
 def test_many_threads_share_a_fetcher(fetcher: Make, cache: PageCache) -> None:
     """Where many sources are added: every thread gets its own page, robots.txt is asked once."""
     with WebServer({"*": lambda request: request.path}) as web:
