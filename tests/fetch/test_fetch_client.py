@@ -358,8 +358,8 @@ def test_a_chain_of_hosts_whose_robots_txt_never_ends_ends_with_the_attempt(fetc
             web.pages[f"/{here}"] = redirect(web.url(f"/{there}", there))
         web.pages[f"/{hosts[-1]}"] = "the end"
         with pytest.raises(Unavailable, match="no answer within"):
-            here = fetcher(robots=True, retries=0, timeout_s=1.0, resolve=lambda *_: ["127.0.0.1"])
-            here.fetch(web.url(f"/{hosts[0]}", hosts[0]))
+            polite = fetcher(robots=True, retries=0, timeout_s=1.0, resolve=lambda *_: ["127.0.0.1"])
+            polite.fetch(web.url(f"/{hosts[0]}", hosts[0]))
         assert 1 < len(web.asked("/robots.txt")) < 7
 
 
