@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from manusfs.memory.search.fold import CJK, fold
-from manusfs.memory.search.forms import forms_of
 from manusfs.memory.search.stopwords import STOP_PAIRS, stop_words
+from manusfs.records.forms import forms_of
 
 __all__ = ["KINDS", "Filters", "Query", "Term", "parse"]
 

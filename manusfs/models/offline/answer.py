@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from manusfs.models.offline.certainty import sure
 from manusfs.models.offline.differences import differing
 from manusfs.models.offline.evidence import Quote, Support
 from manusfs.models.offline.phrases import dated, how_sure, one_line, plain, row
@@ -59,7 +60,7 @@ def answer(seen: Seen, supports: Sequence[Support], links: Sequence[str] = ()) -
         parts.append("## Evidence\n\n" + "\n\n".join(_evidence(support, notes) for support in found))
     lost = [support for support in supports if support.level == "none"]
     if lost:
-        parts.append("## No support found\n\n" + "\n".join(_absent(support, seen) for support in lost))
+        parts.append("## No support found\n\n" + "\n".join(_absent(support, seen, notes) for support in lost))
     parts.append(f"> {_sources(seen, links)}")
     if footnotes := notes.text():
         parts.append(footnotes)
@@ -84,10 +85,13 @@ def _short(support: Support, notes: _Notes) -> str:
     if differ := differing(support.question, support.quotes):
         said = "; ".join(f"“{value}” {notes.mark(quote)}" for value, quote in differ)
         return f"{asked} The sources differ: {said}"
+    if support.question.sides and len(support.quotes) > 1:
+        return f"{asked} {' '.join(f'{_quoted(one, one.core.text)} {notes.mark(one)}' for one in support.quotes[:2])}"
     best = support.quotes[0]
     size = len(best.sentence.text) * (3 if has_unspaced(best.sentence.text) else 1)
-    words = best.core if size > _SHORT_CHARS and best.fits else best.sentence
-    unsure = " (weakly supported)" if support.level == "low" else ""
+    alone = size > _SHORT_CHARS and best.fits and not best.core.text.endswith((":", "："))
+    words = best.core if alone else best.sentence
+    unsure = " (weakly supported)" if sure(support) == "weak" else ""
     return f"{asked} {_quoted(best, words.text)} {notes.mark(best)}{unsure}"
 
 
@@ -116,7 +120,7 @@ def _title(quote: Quote) -> str:
     return one_line(quote.source.title or quote.source.url or quote.source.ref)
 
 
-def _absent(support: Support, seen: Seen) -> str:
+def _absent(support: Support, seen: Seen, notes: _Notes) -> str:
     count = len({text.ref.removesuffix("/full") for text in seen.texts})
     read = f"read in {count} source{'' if count == 1 else 's'}" if count else "the search found nothing to read"
     if support.missing and count:
@@ -125,7 +129,11 @@ def _absent(support: Support, seen: Seen) -> str:
         why = "its words stand in what was read, but not together in an answer"
     else:
         why = "nothing that is stored holds its words"
-    near = f"; nearest: {support.quotes[0].address}" if support.quotes else ""
+    near = ""
+    if support.quotes:
+        near = (
+            f"; nearest: {_quoted(support.quotes[0], support.quotes[0].sentence.text)} {notes.mark(support.quotes[0])}"
+        )
     return f"> * {one_line(support.question.text)} — {read}; {why}{near}."
 
 

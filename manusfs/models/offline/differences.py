@@ -18,6 +18,11 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?<![\d.,])(1[0-9]\d\d|20\d\d)(?:年|\b(?![.,]\d))")
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_DAY_BEFORE = re.compile(
+    rf"(?:\d{{1,2}}(?:st|nd|rd|th)?\.? (?:of )?{_MONTH}|{_MONTH}(?: \d{{1,2}}(?:st|nd|rd|th)?)?),? \Z", re.IGNORECASE
+)
+_DAY_AFTER = re.compile(r"(?<=年)\d{1,2}月(?:\d{1,2}日)?")
 
 
 def differing(question: Question, quotes: Sequence[Quote]) -> list[tuple[str, Quote]]:
@@ -35,13 +40,28 @@ def differing(question: Question, quotes: Sequence[Quote]) -> list[tuple[str, Qu
         sources = {quote.source.ref for _, quote in known.values()}
         if (thing == "year" or thing in question.terms) and len(known) > 1 and len(sources) > 1:
             return list(known.values())
-    return []
+    return _days(strong) if question.wants == "when" else []
+
+
+def _days(quotes: Sequence[Quote]) -> list[tuple[str, Quote]]:
+    """Return one whole date a source, where the sources give different days of one year."""
+    days = {
+        tuple(terms(shown)): (shown, quote) for quote in quotes for _, year, shown in _years(quote) if shown != year
+    }
+    whole = {key: (shown, quote) for key, (shown, quote) in days.items() if len(key) > 2}
+    return list(whole.values()) if len({quote.source.ref for _, quote in whole.values()}) > 1 else []
 
 
 def _years(quote: Quote) -> list[tuple[str, str, str]]:
-    found = dict.fromkeys(_YEAR.findall(quote.core.text))
+    found = {match[1]: match for match in _YEAR.finditer(quote.core.text)}
     # A sentence with several years tells a story: which of them answers is not for rules to say.
-    return [("year", year, year) for year in found] if len(found) == 1 else []
+    if len(found) != 1:
+        return []
+    ((year, match),) = found.items()
+    text = quote.core.text
+    before, after = _DAY_BEFORE.search(text[: match.start()]), _DAY_AFTER.match(text, match.end())
+    shown = text[before.start() if before else match.start() : after.end() if after else match.end()]
+    return [("year", year, shown)]
 
 
 def _numbers(quote: Quote) -> list[tuple[str, str, str]]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from manusfs.models.offline.passages import Passage, passages
 from manusfs.models.offline.questions import Question
 from manusfs.models.offline.seen import Hit, Seen, Source
 from manusfs.models.offline.sentences import Sentence
-from manusfs.models.offline.signs import SIGNS, fits, worth
+from manusfs.models.offline.signs import SIGNS, counts, defines, fits, worth
 from manusfs.models.offline.words import close_term, content_words, has_unspaced, terms
 
 __all__ = ["Evidence", "Quote", "Support"]
@@ -29,7 +29,7 @@ _SPEAKS = 1.3
 _HIT = 0.15
 """What it adds at most that the search found it first."""
 _NAMELESS = 0.5
-"""What a passage counts that holds none of the question's names, nor stands near one."""
+"""What a passage counts that holds none of the question's names, nor stands near one; of years, nor under one."""
 _NAME = 0.8
 """A name of the question weighs at least this share of its weightiest word."""
 _NAMED = 0.6
@@ -37,6 +37,8 @@ _FULL = 0.9
 """What a passage of the full view counts: menus and notices stand there too."""
 _LISTED = 0.5
 """What a line between lines like it counts, unless it holds the kind of thing that is asked for."""
+_JUST_SO = 1.2
+"""What it counts that a number stands before what is counted, or that a sentence begins with what it defines."""
 _CLOSE = 0.7
 """What a word counts that the question most likely spells in another way."""
 
@@ -58,6 +60,8 @@ class Quote:
     """Share that the quote itself, the heading above it and the title hold."""
     fits: bool
     """True if it holds the kind of thing that is asked for: a date, a number, a name."""
+    another: bool = False
+    """True if somebody says it who is not the one that the question names, though that one speaks too."""
 
     @property
     def address(self) -> str:
@@ -72,11 +76,13 @@ class Support:
     question: Question
     quotes: tuple[Quote, ...]
     level: str
-    """"high", "medium", "low" or "none"."""
+    """"high", "medium", "low" or "none": how much of the question was found, which decides whether to look further."""
     missing: tuple[str, ...]
     """Words of the question that stand in nothing that was read."""
     meant: tuple[tuple[str, str], ...] = ()
     """Terms of the question that stand nowhere, and those that were taken for them."""
+    words: int = 0
+    """How many terms of the question can tell passages apart: those of a speaker's name stand at every turn."""
 
 
 class Evidence:
@@ -102,12 +108,20 @@ class Evidence:
             key=lambda quote: (-quote.score, quote.ref, quote.sentence.start),
         )
         best = ranked[0].score if ranked else 0.0
-        kept = _distinct((quote for quote in ranked if quote.score >= _NEAR_BEST * best), most)
+        good = [quote for quote in ranked if quote.score >= _NEAR_BEST * best]
+        # Of two things that are compared each is told of, first of all.
+        sides = [quote for side in question.sides if (quote := _of_side(ranked, side, question)) is not None]
+        kept = _distinct([*sides, *good] if len(sides) > 1 else good, most)
         missing = self._missing(question)
-        unseen = any(term not in self._idf and not has_unspaced(term) for term in question.terms)
+        known = self._idf.keys() | set(question.kind)
+        unseen = any(term not in known and not has_unspaced(term) for term in question.terms)
         # Of two neighbouring words without blanks some pair straddles both; a whole word that is missing is missing.
         unseen = unseen or any(has_unspaced(word) and len(word) > 2 for word in missing)
-        return Support(question, tuple(kept), _level(kept, unseen=unseen), missing, meant)
+        telling = [term for term in question.terms if term not in question.names or term not in self._speakers]
+        words = (
+            len(telling) - sum(map(has_unspaced, telling)) // 2
+        )  # a word of two characters is one pair, and half of two
+        return Support(question, tuple(kept), _level(kept, unseen=unseen), missing, meant, words)
 
     def feedback(self, question: Question, most: int = 4) -> tuple[str, ...]:
         """Return terms that stand in the sentences nearest to `question`, to search with when it found too little."""
@@ -126,7 +140,7 @@ class Evidence:
 
         Those of the task around the question share a fifth between them.
         """
-        own = {term: self._weight(term) for term in question.terms}
+        own = {term: self._weight(term) for term in question.terms if term in self._idf or term not in question.kind}
         meant: list[tuple[str, str]] = []
         for word in self._missing(question):
             if close := close_term(word, self._vocabulary):
@@ -146,13 +160,19 @@ class Evidence:
         return own | {term: weight * scale for term, weight in around.items()}, tuple(meant)
 
     @cached_property
+    def _speakers(self) -> frozenset[str]:
+        """Terms of all names that stand before a colon at a paragraph's beginning."""
+        return frozenset(term for label in {passage.label for passage in self._passages} for term in terms(label))
+
+    @cached_property
     def _vocabulary(self) -> list[str]:
         """All words that were read."""
         return sorted({word for passage in self._passages for word in content_words(passage.core.text)})
 
     def _missing(self, question: Question) -> tuple[str, ...]:
         """Return the words of `question` that stand in nothing that was read."""
-        return tuple(word for word in content_words(question.text) if not self._idf.keys() & set(terms(word)))
+        known = self._idf.keys() | set(question.kind)
+        return tuple(word for word in content_words(question.text) if not known & set(terms(word)))
 
     def _weight(self, term: str) -> float:
         if term not in self._idf and has_unspaced(term):
@@ -175,11 +195,17 @@ class Evidence:
         text = passage.core.text
         right = fits(text, question.wants)
         score = coverage * (1.25 if right and question.wants in SIGNS else 1.0 if right else 0.75)
+        if (question.thing and counts(text, question.thing)) or (
+            question.wants == "definition" and defines(text, question.terms)
+        ):
+            score *= _JUST_SO
         score *= worth(text, len(text) * (3 if has_unspaced(text) else 1))
         if len(passage.own - passage.above) < 3:
             score *= 0.4  # the title again
         score *= 1 + _HIT * _hit(passage, hits)
-        if question.names and max(_share(passage, name) for name in question.names) < _NAMED:
+        years = [_share(passage, name) for name in question.names if name.isdigit()]
+        names = [_share(passage, name) for name in question.names if not name.isdigit()]
+        if (names and max(names) < _NAMED) or (years and max(years) < _ABOVE):
             score *= _NAMELESS
         if passage.ref.endswith("/full"):
             score *= _FULL
@@ -188,7 +214,10 @@ class Evidence:
         if passage.label and set(terms(passage.label)) & set(question.terms):
             score *= _SPEAKS
         held = self._coverage(passage, weights, _ABOVE)
-        return Quote(passage.source, passage.ref, passage.quote, passage.core, score, coverage, held, right)
+        label = set(terms(passage.label))
+        speaks = self._speakers.intersection(question.names)
+        another = bool(label and speaks and not label & speaks)
+        return Quote(passage.source, passage.ref, passage.quote, passage.core, score, coverage, held, right, another)
 
 
 def _share(passage: Passage, term: str) -> float:
@@ -210,6 +239,15 @@ def _hit(passage: Passage, hits: Sequence[Hit]) -> float:
     return 1 / (1 + next(ranks, math.inf))
 
 
+def _of_side(quotes: Sequence[Quote], side: Sequence[str], question: Question) -> Quote | None:
+    """Return the sentence that holds the name of one `side` and most of the question's words itself."""
+    about = [
+        (len(own & set(question.terms)), quote) for quote in quotes if set(side) <= (own := set(terms(quote.core.text)))
+    ]
+    best = max(about, key=lambda item: (item[0], item[1].score), default=None)
+    return None if best is None else replace(best[1], sentence=best[1].core)
+
+
 def _distinct(quotes: Iterable[Quote], most: int) -> list[Quote]:
     """Return the first `most` quotes that neither overlap nor say nearly the same."""
     kept: list[Quote] = []
@@ -227,7 +265,13 @@ def _overlap(one: Quote, other: Quote) -> bool:
 
 
 def _alike(one: set[str], other: set[str]) -> bool:
+    if _numbers(one - other) and _numbers(other - one):
+        return False  # the same with another year says something else
     return len(one & other) >= NEAR_DUPLICATE * max(1, min(len(one), len(other)))
+
+
+def _numbers(of: set[str]) -> bool:
+    return any(term[0].isdigit() for term in of)
 
 
 def _level(quotes: Sequence[Quote], *, unseen: bool) -> str:

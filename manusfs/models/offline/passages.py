@@ -22,6 +22,7 @@ _LEANS = re.compile(
 )
 """How a sentence begins that says little without the one before it."""
 _LABEL = re.compile(r"(?:\*\*)?([^\W\d_][^\n:：|*<>\[\]]{0,39}?)(?:\*\*)?[:：](?:\*\*)?\s")
+_BULLET = re.compile(rb"\s*\n\s*(?:[-*+]|\xe2\x80\xa2|\d{1,3}[.)])\s+")
 _ENDS = (".", "!", "?", "。", "！", "？", "|", '"', "”", "」", ")")
 
 
@@ -58,7 +59,9 @@ def passages(seen: Seen) -> Iterator[Passage]:
         units = list(sentences(text.text))
         if not starts and text.start > 0 and units and units[0].start < 2:
             units = units[1:]
-        if not ends and units and (not source.size or text.end < source.size) and not units[-1].text.endswith(_ENDS):
+        # Where a text ends with a line end, that is not shown.
+        cut = not source.size or text.end + 2 < source.size
+        if not ends and units and cut and not units[-1].text.endswith(_ENDS):
             units = units[:-1]
         units = [_placed_under(unit, text.start, seen.outlines.get(text.ref, ())) for unit in units]
         blocks = [list(block) for _, block in groupby(units, key=lambda unit: unit.block)]
@@ -105,16 +108,33 @@ def _of_blocks(text: Text, source: Source, blocks: Sequence[Sequence[Sentence]])
         for at, core in enumerate(block):
             first, last = _widened(block, at)
             start, end = block[first].start, block[last].end
+            items = _items(blocks, number, data) if last == at == len(block) - 1 else []
+            while items and items[-1].end > start + MOST_CHARS:
+                items.pop()
+            end = items[-1].end if items else end
             quote = replace(
                 core, text=data[start:end].decode("utf-8"), start=start + text.start, row=core.row and first == last
             )
             own = frozenset(terms(core.text))
-            rest = [*block[first:at], *block[at + 1 : last + 1]]
+            rest = [*block[first:at], *block[at + 1 : last + 1], *items]
             beside = _terms([sentence for sentence in rest if not _asks(sentence)])
             placed = replace(core, start=core.start + text.start)
             replied = asked[number - 1] if number else nothing
             listed = short[number] and any(short[max(0, number - 1) : number]) and any(short[number + 1 : number + 2])
             yield Passage(source, text.ref, placed, quote, own, beside, replied, near, above, listed, label)
+
+
+def _items(blocks: Sequence[Sequence[Sentence]], number: int, data: bytes) -> list[Sentence]:
+    """Return the items of the list that a paragraph leads in to with a colon: without them it says nothing."""
+    found: list[Sentence] = []
+    last = blocks[number][-1]
+    if last.text.endswith((":", "：")):
+        for block in blocks[number + 1 :]:
+            if not _BULLET.fullmatch(data[last.end : block[0].start]):
+                break
+            found += block
+            last = block[-1]
+    return found
 
 
 def _terms(block: Sequence[Sentence]) -> frozenset[str]:

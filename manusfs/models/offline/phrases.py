@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
+from manusfs.models.offline.certainty import Sure, lead, rivals, sure
+from manusfs.models.offline.differences import differing
 from manusfs.models.offline.evidence import Quote, Support
 from manusfs.models.offline.questions import Wants
 from manusfs.models.offline.signs import DATE, RELATIVE
+from manusfs.records import counted
 
 __all__ = ["dated", "how_sure", "one_line", "plain", "row"]
 
-_LEVELS = {
-    "high": "Well supported",
-    "medium": "Supported in part",
-    "low": "Weakly supported, read the source before relying on it",
+_LEVELS: dict[Sure, str] = {
+    "well": "Well supported",
+    "part": "Supported in part",
+    "weak": "Weakly supported, read the source before relying on it",
     "none": "No support",
 }
 _KINDS = {
@@ -32,6 +36,8 @@ _EMPHASIS = re.compile(r"(\*\*|__|\*|_)(?=\S)(.+?)(?<=\S)\1(?!\w)")
 _TAG = re.compile(r"</?(?:sup|sub|b|i|em|strong|span|br|small)\b[^>\n]*>")
 _CELL = re.compile(r"\s*\|\s*")
 _MOST_WORDS = 6
+_AHEAD = 0.2
+"""By this share of its score a passage stands out."""
 
 
 def plain(text: str) -> str:
@@ -81,17 +87,27 @@ def how_sure(support: Support) -> str:
     if support.meant:
         reasons += [f"“{word}” was taken for “{close}”" for word, close in support.meant]
     if support.quotes:
-        best = support.quotes[0]
-        if not support.missing:
-            whole = best.held >= 0.75
-            reasons.append("the words of the question stand together" if whole else "some of its words stand elsewhere")
-        if support.question.wants in _KINDS:
-            article, kind = ("a" if best.fits else "no"), _KINDS[support.question.wants]
-            reasons.append(f"the best quote has {article} {kind}")
-        sources = len({quote.source.ref for quote in support.quotes})
-        reasons.append("one source" if sources == 1 else f"{sources} sources")
-    level = _LEVELS[support.level]
+        reasons += _reasons(support)
+    level = _LEVELS[sure(support)]
     return f"{level}: {'; '.join(reasons)}" if reasons else level
+
+
+def _reasons(support: Support) -> Iterator[str]:
+    best, wants = support.quotes[0], support.question.wants
+    if best.another:
+        yield "somebody says it whom the question does not name"
+    if not support.missing:
+        yield "the words of the question stand together" if best.held >= 0.75 else "some of its words stand elsewhere"
+    if wants in _KINDS:
+        yield f"the best quote has {'a' if best.fits else 'no'} {_KINDS[wants]}"
+    if differing(support.question, support.quotes):
+        yield "the sources differ"
+    if lead(support) >= _AHEAD:
+        yield "one passage stands out"
+    elif others := rivals(support):
+        yield f"{counted(others, 'other passage fits', 'other passages fit')} nearly as well"
+    sources = len({quote.source.ref for quote in support.quotes})
+    yield "one source" if sources == 1 else f"{sources} sources"
 
 
 def one_line(text: str) -> str:

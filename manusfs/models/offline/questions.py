@@ -15,6 +15,7 @@ Wants = Literal["who", "when", "where", "number", "why", "how", "definition", "y
 MOST_QUESTIONS = 8
 _URL = re.compile(r"https?://[^\s<>\"')\]]+")
 _NAME = re.compile(r"(?<=[^.!?:\s] )[A-Z][\w'’-]+")
+_YEAR = re.compile(r"(?<![\d.,])\d{4}(?![\d.,]\d|\d)")
 _MARKER = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.)]|[a-z][.)])\s+")
 _ASKING = (
     r"(?:(?:by|to|for|with|from|in|at|of|on) )?(?:who|whom|whose|when|where|why|how|what|which|wer|wann|wo|warum|wie|"
@@ -58,6 +59,12 @@ _PATTERNS: dict[Wants, tuple[str, ...]] = {
     ),
     "yes-no": (r"^\s*(?:is|are|was|were|do|does|did|can|could|has|have|had|will|should)\b|是否|吗",),
 }
+_KIND = re.compile(
+    r"\b(?:what|which) (year|date|day|month|time|century|person|people|company|city|country|place|town|region|location|"
+    r"number|amount)\b",
+    re.IGNORECASE,
+)
+_HOW_MANY = re.compile(r"\bhow many ([^\W\d_]+)", re.IGNORECASE)
 # "How does she feel about it?" asks for no way of doing anything.
 _NO_WAY = re.compile(
     r"\bhow (?:do|does|did|would|is|are|was)\b.*\b(?:feel|felt|describe|like|react|think|doing)\b", re.IGNORECASE
@@ -79,6 +86,12 @@ class Question:
     """What to search for."""
     names: tuple[str, ...] = ()
     """Terms of the names in it: what holds none of them is about something else."""
+    sides: tuple[tuple[str, ...], ...] = ()
+    """Of a comparison, the terms of each name that the other has not."""
+    thing: str = ""
+    """The term of what is to be counted."""
+    kind: tuple[str, ...] = ()
+    """Terms that say what kind of thing is asked for, as in "which year": an answer need not hold them."""
 
 
 def split_task(task: str) -> tuple[Question, ...]:
@@ -94,7 +107,11 @@ def split_task(task: str) -> tuple[Question, ...]:
         words = content_words(text)
         words += [word for word in content_words(leant) if word not in words]
         query = " ".join(words[:24]) or text[:200]
-        questions.append(Question(text, _wants(text), own, around, query, _names(f"{text} {leant}")))
+        kind = tuple(term for noun in _KIND.findall(text) for term in terms(noun))
+        counted = _HOW_MANY.search(text)
+        thing = terms(counted[1])[0] if counted else ""
+        names = _names(f"{text} {leant}")
+        questions.append(Question(text, _wants(text), own, around, query, names, _sides(text), thing, kind))
     return tuple(questions)
 
 
@@ -113,9 +130,21 @@ def _pieces(text: str) -> list[str]:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    """Return the terms of the words that are written as names: with a capital, and not because a sentence begins."""
+    """Return the terms of the words that are written as names: with a capital, and not because a sentence begins.
+
+    A year is one too: what was in 2010 is told by no sentence on 2011.
+    """
     found = [term for match in _NAME.finditer(text) for term in content_terms(match[0])]
+    found += _YEAR.findall(text)
     return tuple(dict.fromkeys(found))
+
+
+def _sides(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return the terms of the names that "or" stands between, without those that both have."""
+    before, found, after = text.rpartition(" or ")
+    one, other = _names(before), _names(f"x {after}")
+    sides = (tuple(t for t in one if t not in other), tuple(t for t in other if t not in one))
+    return sides if found and all(sides) else ()
 
 
 def _asks(piece: str) -> bool:

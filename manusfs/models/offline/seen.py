@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from manusfs.messages import Block, Message, Request
@@ -300,6 +300,9 @@ def _take_read(seen: Seen, attributes: dict[str, str], body: str) -> None:
     ref, start, end = (attributes.get(name, "") for name in ("ref", "start", "end"))
     if not ref.startswith("obs:") or ref.endswith("/raw") or not (start.isdigit() and end.isdigit()):
         return
+    source = seen.sources.setdefault(ref.removesuffix("/full"), Source(ref.removesuffix("/full")))
+    if not source.size and not ref.endswith("/full") and attributes.get("total", "").isdigit():
+        seen.sources[ref] = replace(source, size=int(attributes["total"]))
     # Escaped text has as many bytes as the stored one, so the frame itself says where its first piece ends.
     data, length = body.encode("utf-8"), int(end) - int(start)
     seen.texts.append(Text(ref, int(start), data[:length].decode("utf-8", "ignore")))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from manusfs.models.offline.questions import Wants
+from manusfs.models.offline.words import terms
 
-__all__ = ["DATE", "RELATIVE", "SIGNS", "fits", "worth"]
+__all__ = ["DATE", "RELATIVE", "SIGNS", "counts", "defines", "fits", "worth"]
 
 _NUMBER = (
     r"\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|thousand|million|billion)\b|"
@@ -39,7 +41,8 @@ SIGNS: dict[Wants, re.Pattern[str]] = {
         r"\b[A-Z][\w'’.-]+(?:\s+(?:of|the|de|van|von|and|&)?\s*[A-Z][\w'’.-]+)+|[\u3400-\u9fff]{2,4}(?:说|先生|女士|公司|集团)"
     ),
     "where": re.compile(
-        r"\b(?:in|at|near|from|of|to|between|across|off)\s+(?:the\s+)?[A-Z]|位于|在[\u3400-\u9fff]{2,}|[省市县区国]"
+        r"\b(?:in|at|near|from|of|to|between|across|off|over|along|beside|into|outside|inside|through)\s+(?:the\s+)?"
+        r"(?:(?:river|lake|city|town|village|county|province|state|valley|mount|island|port|district)\s+(?:of\s+)?)?[A-Z]|位于|在[\u3400-\u9fff]{2,}|[省市县区国]"
     ),
     "why": re.compile(
         r"\b(?:because|due to|since|in order to|so that|as a result|caused|therefore|owing|reason|allows?|prevents?)\b"
@@ -56,12 +59,17 @@ SIGNS: dict[Wants, re.Pattern[str]] = {
         r"\b(?:is|are|was|were|means|refers to|called|known as|defined)\b|是指|是|称为|即", re.IGNORECASE
     ),
 }
+_COUNT = re.compile(_NUMBER, re.IGNORECASE)
+_DEFINES = re.compile(r"\b(?:is|are|was|were|means?|refers? to|denotes?)\b|是指|是", re.IGNORECASE)
+_MOST_HEAD = 80
+"""Characters before the verb of a sentence that says what something is."""
 _NOISE = re.compile(
     r"\[\^\]|\b(?:cookies?|subscribe|sign (?:in|up)|log ?in|newsletter|all rights reserved|privacy policy|"
-    r"retrieved \d|terms of (?:use|service)|javascript|advertisement|share (?:on|this)|click here|read more)\b|©",
+    r"retrieved \d|terms of (?:use|service)|javascript|advertisement|share (?:on|this)|click here|read more)\b|©|"
+    r"\(cont(?:\.|inued)\)",
     re.IGNORECASE,
 )
-_HALF = re.compile(r"[a-z]{2,} |[^\s(]{1,12}\)")
+_HALF = re.compile(r"[a-z][a-z-]+ |[^\s(]{1,12}\)")
 """How the rest of a sentence begins."""
 _FIGURE = re.compile(r"(?<![\w.])\d[\d–-]*n?(?![\w.])")
 _ENDED = re.compile(r"[.!?…。！？|:：;；][\"'”’)\]*_]*(?:\[\^?\w+\])*\Z|</\w+>\Z|\]\Z")
@@ -72,6 +80,19 @@ def fits(text: str, wants: Wants) -> bool:
     """Return True if `text` holds the kind of thing that is asked for; always for a question that asks for no kind."""
     sign = SIGNS.get(wants)
     return sign is None or sign.search(text) is not None
+
+
+def defines(text: str, wanted: Iterable[str]) -> bool:
+    """Return True if `text` begins with the terms `wanted` and goes on with what that is."""
+    match = _DEFINES.search(text)
+    head = set(terms(text[: match.start()])) if match and match.start() <= _MOST_HEAD else set()
+    return bool(head) and head.issuperset(wanted)
+
+
+def counts(text: str, thing: str) -> bool:
+    """Return True if a number stands before the term `thing` in `text`, with two words between them at most."""
+    found = list(_COUNT.finditer(text))
+    return any(thing in terms(text[match.end() :][:60])[:3] for match in found)
 
 
 def worth(text: str, chars: int) -> float:

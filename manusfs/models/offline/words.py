@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
+from manusfs.records.forms import plain_form
+
 __all__ = ["STOP", "close_term", "content_terms", "content_words", "has_unspaced", "terms"]
 
 # Scripts that are written without blanks between words: Han, kana, hangul (particles stick to words), Thai, Lao,
@@ -35,12 +37,33 @@ STOP = frozenset(
     il lo gli uno una e di da che chi come quando dove perché
     o os as um uma e do da dos das quem quando onde""".split()
 )
+_ALSO_ENGLISH = frozenset("die war hat man son comment come pour per chi sein due par hoch gibt".split())
+"""Words of STOP that carry a meaning in an English text."""
+_ENGLISH = re.compile(
+    r"\b(?:the|of|is|are|was|were|do|does|did|who|what|when|where|why|how|which|to|has|have|for|with|and)\b",
+    re.IGNORECASE,
+)
+_NOT_ENGLISH = re.compile(
+    r"\b(?:der|das|den|dem|des|ein|eine|und|ist|wer|wie|wann|wo|warum|le|la|les|est|que|qui|el|los|il|che)\b",
+    re.IGNORECASE,
+)
 # Question words and particles of Chinese and Japanese; a pair that holds one of them says little.
 _STOP_UNSPACED = re.compile(
     "什么时候|什么地方|什么|甚麼|什麼|怎么|怎麼|怎样|如何|为什么|为何|為什麼|哪里|哪裡|哪儿|哪些|哪个|哪年|哪位|何时|何時|多少条|多少个|多少人|多少|几个|几年|多久|"
     "是否|请问|请|吗|呢|谁|誰|哪|了|的|是|在|和|与|及|或|有|于|之|被|把|也|都|这|那|"
     "いつ|どこ|だれ|なに|何|です|ます|でした|ました|は|が|を|に|の|と|で|も|へ|か"
 )
+_ADJECTIVES = (
+    "long high old large big small young short tall deep heavy fast cheap wide rich strong low new hot cold great "
+    "early late near few light hard easy slow thick thin dark bright close weak poor"
+).split()
+_DEGREES = {
+    form: plain
+    for plain in _ADJECTIVES
+    for stem in (plain.removesuffix("e"), f"{plain}{plain[-1]}", f"{plain[:-1]}i")
+    for form in (f"{stem}er", f"{stem}est")
+}
+"""Longer and longest are long: what is compared is told of each by itself."""
 # The month, and not the verb, stands beside a number.
 _DATED_MAY = re.compile(r"\d(?:st|nd|rd|th)?\.? (?:of )?May\b|\b(?:in|of|since|until|by|last|next) May\b|\bMay,? \d")
 
@@ -59,6 +82,7 @@ def _stemmer() -> Any:
 
 @lru_cache(maxsize=65_536)
 def _stem(word: str) -> str:
+    word = plain_form(_DEGREES.get(word, word))
     if word.isascii() and word.isalpha() and len(word) > 3:
         return str(_stemmer().stemWord(_one_spelling(word)))
     return word
@@ -128,9 +152,10 @@ def content_words(text: str) -> list[str]:
     """Return the words of `text` that carry its meaning, as written, in order, without repeats."""
     words: list[str] = []
     dated = _DATED_MAY.search(text) is not None
+    english = _ENGLISH.search(text) is not None and _NOT_ENGLISH.search(text) is None
     for match in _RUN.finditer(_fold(text)):
         run = match[0]
-        if run == "may" and dated:
+        if (run == "may" and dated) or (english and run in _ALSO_ENGLISH):
             words.append(run)
             continue
         pieces = _STOP_UNSPACED.split(run) if _UNSPACED_RUN.match(run) else [run]
@@ -142,5 +167,6 @@ def content_terms(text: str) -> list[str]:
     """Return the terms of `text` that carry its meaning, in order, without repeats."""
     found: list[str] = []
     for word in content_words(text):
-        found.extend(term for term in terms(word) if term not in STOP or term == word)
+        own = terms(word)
+        found.extend(own if len(own) == 1 else (term for term in own if term not in STOP or term == word))
     return list(dict.fromkeys(found))

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from manusfs.models.offline.answer import answer
+from manusfs.models.offline.certainty import share, sure
 from manusfs.models.offline.differences import differing
 from manusfs.models.offline.evidence import Evidence, Support
 from manusfs.models.offline.keys import joined, keys_in
@@ -109,7 +110,7 @@ def test_spellings_of_two_countries_are_one() -> None:
         ("theatre", "theater"),
     ):
         assert terms(one) == terms(other)
-    assert terms("four hours") == ["four", "hour"]
+    assert terms("sour hours") == ["sour", "hour"] and terms("four") == ["4"]
 
 
 def test_the_month_of_may_is_no_stop_word() -> None:
@@ -160,12 +161,41 @@ def test_a_whole_word_of_chinese_that_is_missing_leaves_no_support() -> None:
 
 
 def test_how_sure_it_is_says_why() -> None:
-    sure = support("When did the Aldon bridge open?", "The Aldon bridge opened on 4 May 1998.")
-    assert how_sure(sure) == (
-        "Well supported: the words of the question stand together; the best quote has a date; one source"
+    found = support("When did the Aldon bridge open?", "The Aldon bridge opened on 4 May 1998.")
+    assert how_sure(found) == (
+        "Well supported: the words of the question stand together; the best quote has a date; one passage stands out; "
+        "one source"
     )
     unsure = support("When did the Aldon bridge open to lorries?", "The Aldon bridge opened on 4 May 1998.")
     assert unsure.level == "low" and "no source holds “lorries”" in how_sure(unsure)
+
+
+def test_many_passages_that_fit_alike_make_no_answer_sure() -> None:
+    """Issue 6, how sure it is and why: on dialogues the lead of the first quote told most of whether it was right."""
+    alone = support("What did Ben paint last?", "Ben: I painted a red barn last week.\n\nAnn: I like tea.\n")
+    things = ("a wide blue barn by the sea", "old men at cards", "my new tall house", "two swans", "the church of Rye")
+    many = support("What did Ben paint last?", "".join(f"Ben: I painted {thing} last.\n\n" for thing in things))
+    assert share(alone) > share(many)
+    assert "nearly as well" in how_sure(many) and "stands out" in how_sure(alone)
+
+
+def test_what_another_says_than_the_one_who_is_asked_about_is_less_sure() -> None:
+    tea = "Ann: The tea is cold.\n\n" * 4
+    talk = f"Ann: I bought a silver necklace in Rome.\n\n{tea}Ben: Good morning to you.\n"
+    own, other = (support(f"Where did {name} buy the silver necklace?", talk) for name in ("Ann", "Ben"))
+    assert share(own) > share(other) and other.quotes[0].another and sure(other) != "well"
+    assert "whom the question does not name" in how_sure(other)
+
+
+def test_without_the_kind_that_is_asked_for_or_against_another_source_nothing_is_well_supported() -> None:
+    dateless = support("When did the Aldon toll bridge open to carts?", "The Aldon toll bridge did open to carts.")
+    assert sure(dateless) != "well"
+    differ = support(
+        "In which year did the Aldon toll bridge open to carts?",
+        "The Aldon toll bridge opened to carts in 1987.",
+        "The Aldon toll bridge opened to carts in 1989.",
+    )
+    assert sure(differ) == "part" and "the sources differ" in how_sure(differ)
 
 
 def test_keys_in_the_best_quotes_lead_on_and_their_records_count() -> None:

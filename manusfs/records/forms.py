@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-__all__ = ["forms_of"]
+__all__ = ["forms_of", "plain_form"]
 
 _FORMS = """
 arise arose arisen, awake awoke awoken, beat beaten, become became, begin began begun, bend bent, bet, bind bound,
@@ -42,6 +42,12 @@ def forms_of(word: str) -> tuple[str, ...]:
         if base in _GROUP_OF:
             return tuple(form for form in _GROUP_OF[base] if form != word)
     return ()
+
+
+def plain_form(word: str) -> str:
+    """Return the one form that stands for all forms of a folded word: "buy" for "bought", 2 for "two"."""
+    group = next((_GROUP_OF[base] for base in _bases(word) if base in _GROUP_OF), (word,))
+    return next((form for form in group if form[0].isdigit()), group[0])
 
 
 def _bases(word: str) -> list[str]:
