@@ -33,6 +33,8 @@ from manusfs.memory.footnotes import footnotes
 QUOTES, CHARS = 5, 300
 GOAL = 0.60
 HOPS = 3
+_WITHOUT, MOST_WITHOUT = 5, 24
+"""The category of LoCoMo's questions without an answer, which count as wrong, and how many are asked a dialogue."""
 _MARKS = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "\u00a0": " "})
 _QUOTED = re.compile(r"['\"]([^'\"]{2,60})['\"]")
 _KEY = re.compile(r"\b[a-z]{2,8}-\d{3,8}\b")
@@ -51,6 +53,8 @@ class Outcome:
     wrong: int
     """Quotes that do not stand in their span."""
     quotes: tuple[str, ...]
+    first: bool = False
+    """Whether the first quote, which is the short answer, holds it."""
     chain: bool = False
     """Whether a chain of look-ups brings the answer, where one is tried."""
 
@@ -93,13 +97,14 @@ def asked(workspace: Workspace, question: str, answer: str, gold: Sequence[str] 
     texts = [note.quotes[0][:CHARS] for note in notes]
     level = re.search(r"\b(well supported|supported in part|weakly supported)\b", result.answer, re.IGNORECASE)
     if gold:
-        ours = any(note.ref.split("@")[0].split("/")[0] in gold for note in notes)
+        inside = [note.ref.split("@")[0].split("/")[0] in gold for note in notes]
         found = any(hit.ref.split("@")[0].split("/")[0] in gold for hit in hits)
     else:
-        ours = any(holds(text, answer) for text in texts)
+        inside = [holds(text, answer) for text in texts]
         found = any(holds(around(hit.snippet, question), answer) for hit in hits)
     wrong = result.citations.total - result.citations.verified
-    return Outcome(question, answer, ours, found, level[1].casefold() if level else "", wrong, tuple(texts))
+    said = level[1].casefold() if level else ""
+    return Outcome(question, answer, any(inside), found, said, wrong, tuple(texts), any(inside[:1]))
 
 
 def around(snippet: str, question: str) -> str:
@@ -118,16 +123,24 @@ def locomo(path: Path, category: int, wanted: Sequence[int], *, joined: bool) ->
         texts = list(dialogue(item["conversation"]))
         if joined:
             texts = [("dialogue.md", "\n".join(text for _, text in texts))]
-        questions = [
-            (q["question"], str(q["answer"]))
-            for q in item["qa"]
-            if q.get("category") == category and any(holds(text, str(q.get("answer", ""))) for _, text in texts)
-        ]
+        if category == _WITHOUT:
+            questions = [(q["question"], "") for q in item["qa"] if q.get("category") == category][:MOST_WITHOUT]
+        else:
+            questions = _answered(item["qa"], category, texts)
         with tempfile.TemporaryDirectory() as base, Workspace.at(base) as workspace:
             for name, text in texts:
                 workspace.add_bytes(text.encode("utf-8"), name)
             for question, answer in questions:
                 yield number, asked(workspace, question, answer)
+
+
+def _answered(qa: Sequence[dict[str, Any]], category: int, texts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the questions of a category whose answer stands in the texts, with it."""
+    return [
+        (q["question"], str(q["answer"]))
+        for q in qa
+        if q.get("category") == category and any(holds(text, str(q.get("answer", ""))) for _, text in texts)
+    ]
 
 
 def records(folder: Path) -> Iterator[Outcome]:
@@ -173,8 +186,8 @@ def table(name: str, outcomes: Sequence[Outcome], goal: float | None, *, chain: 
         return
     share = sum(one.ours for one in outcomes) / len(outcomes)
     base = sum(one.search for one in outcomes) / len(outcomes)
-    spread = " ".join(
-        f"{level or 'no support'}: {sum(o.ours for o in group)}/{len(group)}"
+    spread = ", ".join(
+        f"{level or 'no support'} {sum(o.first for o in group)} (any {sum(o.ours for o in group)}) of {len(group)}"
         for level in ("well supported", "supported in part", "weakly supported", "")
         if (group := [one for one in outcomes if one.level == level])
     )
