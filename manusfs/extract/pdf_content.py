@@ -15,7 +15,8 @@ _WORDS = re.compile(rb"\(\s*[^\s()]|<\s*[0-9A-Fa-f]")
 _DRAWS = re.compile(rb"/([^\s()<>\[\]{}/%]{1,127})\s{1,9}Do(?=\s|$)")
 # a string may hold brackets; possessive, so that one that never ends costs no square
 _BRACKETS = re.compile(rb"\((?:[^()\\]|\\.)*+\)|<<|>>|\[|\]", re.DOTALL)
-_STREAM = re.compile(rb"(?<!end)stream\r?\n")
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]<>"))
+_NESTED = (b"[[", b"<<<<", b"[<<", b"<<[")
 _NO_COMMANDS = re.compile(
     rb"/Image\b|/Length1\b|/ObjStm\b|/XRef\b|/Metadata\b|/Alternate\b|/FunctionType\b|/CIDFont|/Type1C\b|/OpenType\b"
 )
@@ -37,10 +38,9 @@ def drawn(content: bytes) -> list[str]:
 
 def is_deep(content: bytes) -> bool:
     """Return True if arrays or dictionaries in `content` are nested deeper than readers follow."""
-    if content.count(b"[") + content.count(b"<<") <= _DEEPEST:
-        return False
     # text is written as thousands of flat arrays, and marked by as many flat dictionaries
-    if not (_nests(content, b"[", b"]") or _nests(content, b"<<", b">>")):
+    brackets = content.translate(None, _NO_BRACKETS)
+    if len(brackets) <= _DEEPEST or not any(pair in brackets for pair in _NESTED):
         return False
     depth = 0
     for match in _BRACKETS.finditer(content):
@@ -53,10 +53,6 @@ def is_deep(content: bytes) -> bool:
     return False
 
 
-def _nests(content: bytes, opening: bytes, closing: bytes) -> bool:
-    return any(piece.count(opening) > 1 for piece in content.split(closing))
-
-
 def nests_deep(raw: bytes) -> bool:
     """Return True if any commands in a file are nested too deep: a quick look, after which each page is asked."""
     return any(map(is_deep, _commands(raw)))
@@ -65,17 +61,19 @@ def nests_deep(raw: bytes) -> bool:
 def _commands(raw: bytes) -> Iterator[bytes]:
     """Yield the streams that may be commands, plain or deflated, up to 128 MB."""
     room = _MOST_INFLATED
-    for match in _STREAM.finditer(raw):
-        head = raw[max(0, match.start() - _HEAD) : match.start()]
+    at = raw.find(b"stream")
+    while at >= 0 and room > 0:
+        head = raw[max(0, at - _HEAD) : at]
         head = head[head.rfind(b"obj") + 3 :]
-        if room <= 0 or _NO_COMMANDS.search(head):
-            continue
-        end = raw.find(b"endstream", match.end())
-        data = raw[match.end() : end if end >= 0 else len(raw)]
-        if b"/FlateDecode" in head:
-            data = _inflated(data, min(room, _MOST_STREAM))
-        room -= len(data)
-        yield data
+        end = raw.find(b"endstream", at)
+        end = end if end >= 0 else len(raw)
+        if not _NO_COMMANDS.search(head):
+            data = raw[at + 6 : end].lstrip(b"\r\n")
+            if b"/FlateDecode" in head:
+                data = _inflated(data, min(room, _MOST_STREAM))
+            room -= len(data)
+            yield data
+        at = raw.find(b"stream", end + 9)
 
 
 def _inflated(data: bytes, most: int) -> bytes:
