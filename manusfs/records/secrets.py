@@ -17,19 +17,26 @@ MASK = "***"
 
 _NAMES = re.compile(
     r"(?:[\w.-]*[_.-])?(?:api[-_.]?key|access-?_?key(?:-?_?id)?|(?:access|auth|id|refresh|security|session|csrf|xsrf)?"
-    r"-?_?token|client-?_?secret|secret(?:-?_?key)?|pass(?:word|wd|phrase)|pwd|authorization|signature|credentials?|jwt|"
-    r"apikey|(?:aws)?accesskeyid|subscription-?_?key|private-?_?key)",
+    r"-?_?token|(?!(?:next)?page|next|continuation|sync|cursor)[a-z]+token|token-?_?hint|pwd?|otp|jwt|bearer|"
+    r"(?:api|app|client|consumer|shared|webhook|auth)?-?_?secret(?:-?_?key)?|pass(?:word|wd|phrase|code)|authorization|"
+    r"signature|credentials?|apikey|(?:aws)?accesskeyid|(?:client-?_?)?assertion|saml(?:request|response)|oauth_verifier|"
+    r"(?:php|j|asp)sess[a-z]*id|(?:access|account|admin|app|auth|client|consumer|dev(?:eloper)?|enc(?:rypt(?:ion)?)?|"
+    r"functions|licen[cs]e|login|master|private|service|shared|sign(?:ing)?|storage|subscription|user|webhook)-?_?key)",
     re.IGNORECASE,
 )
 """Parameters whose value is a secret by their name alone, also behind a prefix: `X-Amz-Signature`."""
 _MAYBE = re.compile(
-    r"key|code|sig|sid|auth|pass|session(?:-?_?id)?|hmac|hash|policy|state|ticket|nonce|key-pair-id|googleaccessid|se|sv",
+    r"[\w-]*key|code|sig|sid|auth|pass|session(?:-?_?id)?|hmac|hash|checksum|policy|state|ticket|nonce|key-pair-id|"
+    r"googleaccessid|se|sv|sas|app-?_?id|cred|csrf|xsrf|to?k",
     re.IGNORECASE,
 )
 """Parameters that hold one where their value looks like it."""
 _KEYS = re.compile(
     r"\b(?:sk-[A-Za-z0-9_-]{16,}|tvly-[\w-]{10,}|gh[oprsu]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|"
     r"(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{30,}|xox[abeprs]-[\w-]{10,}|hf_\w{20,}|BSA[\w-]{20,}|"
+    r"xapp-\d-[\w-]{10,}|npm_\w{30,}|pypi-[\w-]{16,}|SG\.[\w-]{16,}\.[\w-]{16,}|[rs]k_live_\w{16,}|ya29\.[\w-]{16,}|"
+    r"dop_v1_\w{20,}|shp(?:at|ca|pa|ss)_\w{20,}|(?:gsk|r8)_\w{20,}|(?:xai|pplx)-\w{20,}|"
+    r"bot\d{6,}:[\w-]{30,}|(?<=hooks\.slack\.com/services/)[\w/]{20,}|(?<=/api/webhooks/)\d{6,}/[\w-]{20,}|"
     r"eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)"
 )
 """Keys that are known by their form, and JSON web tokens."""
@@ -46,7 +53,8 @@ _URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,12}://[^\s\"'<>\\^`{|}]+", re.IGNORECAS
 _PARAMETER = re.compile(r"(?P<name>[\w.%-]{2,60})=(?P<value>[^&;\s\"'<>\\#()\[\]{}]+)")
 _USERINFO = re.compile(r"(?<=://)[^/?#\s]*@")
 _LOOKS = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w.~+/=%-]{16,}\Z")
-_HINTS = ("=", "ey", "sk-", "earer", "asic ", "igest ", "ooki", "uthoriz", "_", "AKIA", "ASIA", "AIza", "-", ":")
+_BLOCK = re.compile(r"(-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----)(?!\*).*?(-----END|\Z)", re.DOTALL)
+_HINTS = ("=", "ey", "sk-", "earer", "asic ", "igest ", "ooki", "uthoriz", "_", "AKIA", "ASIA", "AIza", "-", ":", ".")
 
 
 def is_masked(text: str) -> bool:
@@ -73,6 +81,7 @@ def text(text: str, known: Iterable[str] = ()) -> str:
         text = text.replace(secret, MASK)
     if not any(hint in text for hint in _HINTS):
         return text
+    text = _BLOCK.sub(rf"\1{MASK}\2", text) if "PRIVATE KEY" in text else text
     text = _HEADER.sub(_header, text)
     text = _URL.sub(lambda match: url(match[0]), text)
     text = _MEMBER.sub(_member, _PARAMETER.sub(_loose, text))
@@ -96,7 +105,7 @@ def _member(match: re.Match[str]) -> str:
 
 def _in_path(match: re.Match[str]) -> str:
     secret = _NAMES.fullmatch(match["name"]) or "session" in match["name"].lower()
-    return f";{match['name']}={MASK}" if secret else match[0]
+    return f";{match['name']}={MASK}" if secret and not match["value"].startswith(MASK) else match[0]
 
 
 def _parameters(query: str) -> str:
@@ -120,7 +129,8 @@ def _parameter(piece: str) -> str:
 
 def _loose(match: re.Match[str]) -> str:
     """Mask a parameter that stands in a text without its URL, where its name leaves no doubt."""
-    secret = _NAMES.fullmatch(_plain(match["name"])) is not None and len(match["value"]) >= 4
+    long = len(match["value"]) >= 4 and not match["value"].startswith(MASK)
+    secret = long and _NAMES.fullmatch(_plain(match["name"])) is not None
     return f"{match['name']}={MASK}" if secret else match[0]
 
 
@@ -133,8 +143,8 @@ def _is_secret(name: str, value: str) -> bool:
         return True
     if _KEYS.search(plain):
         return True
-    # A URL within a parameter, as redirects carry it.
-    return ("://" in plain or "=" in plain) and plain != value and text(plain) != plain
+    # A URL or JSON within a parameter, as redirects carry it.
+    return any(mark in plain for mark in ("://", "=", '"')) and text(plain) != plain
 
 
 def _plain(value: str) -> str:

@@ -16,6 +16,8 @@ NAMES = (
     "token", "access_token", "api_key", "apikey", "API-Key", "client_secret", "password", "passwd", "pwd", "jwt",
     "Signature", "X-Amz-Signature", "X-Amz-Credential", "X-Amz-Security-Token", "X-Goog-Signature", "AWSAccessKeyId",
     "subscription-key", "id_token", "refresh_token", "auth_token", "authorization", "sessionToken", "private_token",
+    "authkey", "app_key", "appsecret", "pw", "passcode", "otp", "resetPasswordToken", "apitoken", "user_key",
+    "PHPSESSID", "client_assertion", "SAMLResponse", "oauth_verifier", "signing_key", "license_key", "bearer",
 )  # fmt: skip
 PLAIN = st.text(string.ascii_letters + string.digits + "/-_. ,:%+", max_size=30)
 
@@ -48,7 +50,7 @@ def test_no_credential_of_a_url_is_shown(secret: str, name: str, path: str, othe
         assert secrets.is_masked(shown)
 
 
-@given(SECRET, st.sampled_from(["sig", "key", "code", "sid", "auth", "hmac"]))
+@given(SECRET, st.sampled_from(["sig", "key", "code", "sid", "auth", "hmac", "appid", "sas", "csrf", "room_key"]))
 def test_doubtful_parameters_are_judged_by_their_value(secret: str, name: str) -> None:
     value = f"{secret}0123456789abcdef"
     assert value not in secrets.text(f"https://h.example/?{name}={value}")
@@ -89,6 +91,13 @@ def test_no_value_of_a_sensitive_header_is_shown(line: str, secret: str) -> None
         "AIzaSyA1234567890abcdefghijklmnopqrstu",
         "xoxb-1234567890-abcdefghij",
         "eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.SflKxwRJSMeKKF2QT4",
+        "npm_0123456789abcdefghijklmnopqrstuvwxyz",
+        "pypi-AgEIcHlwaS5vcmcCJDU1",
+        "SG.abcdefghijklmnop.qrstuvwxyz012345",
+        "sk_" + "live_0123456789abcdefghij",
+        "xai-0123456789abcdefghijklmn",
+        "gsk_0123456789abcdefghijklmn",
+        "bot123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw",
     ],
 )
 def test_keys_of_a_known_form_and_given_ones_are_masked_wherever_they_stand(key: str) -> None:
@@ -98,8 +107,28 @@ def test_keys_of_a_known_form_and_given_ones_are_masked_wherever_they_stand(key:
 
 
 @pytest.mark.parametrize(
+    ("told", "secret"),
+    [
+        ("https://hooks.slack.com/services/T00000000/B00000000/abcdefghijklmnop", "abcdefghijklmnop"),
+        ("https://discord.com/api/webhooks/1234567890/abcDEF123456abcDEF123456", "abcDEF123456"),
+        ('https://h.example/?data={"token":"SECRETV1"}', "SECRETV1"),
+        ("https://h.example/?data=%7B%22token%22%3A%22SECRETV1%22%7D", "SECRETV1"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAK\n-----END RSA PRIVATE KEY-----\nafter", "MIIEow"),
+        ("-----BEGIN PRIVATE KEY-----\nMIIEow cut off", "MIIEow"),
+    ],
+)
+def test_secrets_in_other_places_are_not_shown(told: str, secret: str) -> None:
+    """Promise 12: the path of a hook, JSON in a parameter, a key in a block of lines."""
+    shown = secrets.text(told)
+    assert secret not in shown and secrets.text(shown) == shown
+    if told.startswith("https"):
+        assert secret not in secrets.url(told)
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        "https://example.org/list?nextPageToken=abcdefgh&continuationtoken=abcdefgh12&sort=key&monkey=42",
         "How to set a password, step by step: https://example.org/password-tips?page=2&tokens=3&monkey=1",
         "the cookie: a small cake",
         "https://example.org/a?q=token+ring&lang=en#signature",
