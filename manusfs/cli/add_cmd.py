@@ -12,9 +12,10 @@ import click
 from manusfs.cli.app import App
 from manusfs.cli.named import typed
 from manusfs.cli.out import data, emit, human_bytes, line, on_terminal, say, talk
+from manusfs.cli.piped import piped
 from manusfs.cli.stopping import Pressed, stopped_by
 from manusfs.cli.types import SourceText
-from manusfs.errors import Interrupted, UsageError
+from manusfs.errors import Interrupted
 from manusfs.records import counted
 
 if TYPE_CHECKING:
@@ -43,9 +44,9 @@ def add(context: click.Context, sources: tuple[str, ...], allow_hosts: tuple[str
     """
     told, failed, stop = 0, 0, Pressed()
     with App(context).open({"allow_hosts": allow_hosts} if allow_hosts else None) as workspace:
-        piped = _piped() if "-" in sources else b""
+        given = piped("… | manusfs add -") if "-" in sources else b""
         with stopped_by(context, stop.press), _progress(len(sources), shown=not as_json) as step:
-            for added in _added(workspace, sources, piped, stop):
+            for added in _added(workspace, sources, given, stop):
                 told, failed = told + 1, failed + _tell(context, added, as_json)
                 step()
     if stop.is_set() and told < len(sources):
@@ -60,9 +61,9 @@ def add(context: click.Context, sources: tuple[str, ...], allow_hosts: tuple[str
     context.exit(1 if failed else 0)
 
 
-def _added(workspace: Workspace, sources: tuple[str, ...], piped: bytes, stop: Pressed) -> Iterator[Added]:
-    if piped:
-        yield workspace.add_bytes(piped)
+def _added(workspace: Workspace, sources: tuple[str, ...], given: bytes, stop: Pressed) -> Iterator[Added]:
+    if given:
+        yield workspace.add_bytes(given)
     yield from workspace.add_all([source for source in sources if source != "-"], stop.is_set)
 
 
@@ -77,15 +78,6 @@ def _tell(context: click.Context, added: Added, as_json: bool) -> int:
         told = f"  [no text: {line(added.note, 120)}]" if added.note else ""
         data(f"{added.ref}  {added.status:<8} {human_bytes(added.bytes):>9}  {title}{told}")
     return 1 if added.error else 0
-
-
-def _piped() -> bytes:
-    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
-        raise UsageError("nothing is piped in", hint="… | manusfs add -")
-    piped = sys.stdin.buffer.read()
-    if not piped:
-        raise UsageError("what was piped in is empty: nothing was stored", hint="… | manusfs add -")
-    return piped
 
 
 @contextmanager

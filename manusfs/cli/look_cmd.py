@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ import click
 from manusfs.cli.app import App
 from manusfs.cli.named import typed
 from manusfs.cli.out import data, emit, human_bytes, line, talk
+from manusfs.cli.piped import piped
 from manusfs.cli.types import Count, RefText
 from manusfs.errors import UsageError
 from manusfs.records import counted
@@ -137,7 +137,7 @@ def note(context: click.Context, text: str, title: str, folder: str, as_json: bo
     Exit codes: 0 done, 1 can't be written, 2 usage, 78 no workspace.
     """
     if text == "-":
-        text = sys.stdin.read()
+        text = piped("… | manusfs note -").decode("utf-8", "replace")
     if not text.strip():
         raise UsageError("the note is empty", hint='manusfs note "what I found"')
     with App(context).open() as workspace:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from manusfs.cli.app import App, Keys
 from manusfs.cli.heard import Heard
 from manusfs.cli.named import typed
 from manusfs.cli.out import data, say, talk
+from manusfs.cli.piped import piped
 from manusfs.cli.remember import recalled, remembered
 from manusfs.cli.stopping import stopped_by
 from manusfs.cli.types import Amount, Count, PolicyName, SessionName, SourceText
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Given", "agent_for", "limits", "perform", "resume", "run"]
 
+_PIPED = "… | manusfs run TASK --source -"
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -98,7 +99,7 @@ def run(context: click.Context, /, task: str, sources: tuple[str, ...], as_json:
     """
     app = App(context)
     if task == "-":
-        task = _standard_input().decode("utf-8", "replace")
+        task = piped(_PIPED).decode("utf-8", "replace")
     if not task.strip():
         raise UsageError("the task is empty", hint='say what to find out: manusfs run "…"')
     given = Given(_given(flags), as_json=as_json)
@@ -350,7 +351,7 @@ def _body(source: str) -> str | bytes:
 
     kind = classify(source)
     if kind == "-":
-        return _standard_input()
+        return piped(_PIPED)
     if kind == "url":
         from manusfs.fetch.urls import checked
 
@@ -358,17 +359,6 @@ def _body(source: str) -> str | bytes:
     elif not source.lower().startswith("file://") and not Path(source).exists():
         raise NotFound(f"no such file: {source!r}", hint="check the path; a URL begins with http:// or https://")
     return source
-
-
-def _standard_input() -> bytes:
-    """Return what is piped in.
-
-    Raises:
-        UsageError: nothing is: standard input is a terminal or closed.
-    """
-    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
-        raise UsageError("nothing is piped in", hint="… | manusfs run TASK --source -")
-    return sys.stdin.buffer.read()
 
 
 def _given(flags: Mapping[str, Any]) -> dict[str, Any]:

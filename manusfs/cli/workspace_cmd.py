@@ -155,6 +155,8 @@ def _agents(app: App, folder: Path) -> dict[str, str]:
 
 
 def _confirmed() -> bool:
+    if sys.stdin is None or sys.stdin.closed:
+        return False
     try:
         return click.confirm("Trust this folder?", err=True)
     except click.Abort:  # the end of input, or Ctrl-C: no yes

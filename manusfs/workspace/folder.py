@@ -184,9 +184,9 @@ def _check_format(root: Root, path: Path) -> None:
 
 
 def _make_folder(path: Path) -> None:
-    if path.exists() and not path.is_dir():
-        raise ConfigError(f"{str(path)!r} is a file", hint="choose a folder")
     try:
+        if path.exists() and not path.is_dir():
+            raise ConfigError(f"{str(path)!r} is a file", hint="choose a folder")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:

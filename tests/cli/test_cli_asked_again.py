@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import shlex
 import subprocess
 import sys
@@ -155,3 +156,30 @@ def test_a_message_in_place_of_a_session_is_put_where_it_belongs(filled: Call) -
     assert done.code == 1
     again = filled(*shlex.split(done.err.partition("session: ")[2])[1:])
     assert again.code == 0 and "4 May 1998" in again.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"), [(("note", "-"), 2, "nothing is piped in"), (("trust",), 1, "not trusted")]
+)
+def test_a_closed_standard_input_is_no_answer(
+    filled: Call, tmp_path: Path, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    (tmp_path / "config" / "trust.json").unlink()
+    command = [sys.executable, "-m", "manusfs", *arguments]
+    done = subprocess.run(command, preexec_fn=lambda: os.close(0), capture_output=True, text=True)
+    assert done.returncode == code and said in done.stderr and "internal" not in done.stderr
+
+
+def test_nothing_that_was_piped_to_a_run_is_told_before_anything_is_made(
+    filled: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for arguments in (("run", "-"), ("run", "What is it?", "--source", "-"), ("note", "-")):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+        done = filled(*arguments)
+        assert done.code == 2 and "empty" in done.err
+    assert len(filled("ls", "sessions", "--json").records) == 1
+
+
+def test_a_name_that_is_too_long_is_told(call: Call) -> None:
+    done = call("init", "n" * 300)
+    assert done.code == 1 and "the name is too long" in done.err and "DEBUG" not in done.err

@@ -87,7 +87,7 @@ def test_a_dated_folder_that_is_not_ones_own_is_never_taken(begun: Call, tmp_pat
 def test_a_session_may_be_named_by_its_end_and_a_message_alone_is_told(begun: Call, tmp_path: Path) -> None:
     (session,) = (path.name for path in _folder(tmp_path).glob("sessions/*"))
     wrong = begun("resume", "How high is the dam?")
-    assert wrong.code == 1 and f'resume {session} "…"' in wrong.err
+    assert wrong.code == 1 and f"resume {session} 'How high is the dam?'" in wrong.err
     assert begun("resume", session[-4:], "--max-turns", "1").code == 75
 
 
