@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,12 +12,13 @@ from manusfs.errors import Damaged, ManusfsError, StorageError
 from manusfs.memory.meta_mending import Drafts, mend_meta
 from manusfs.records import Event, ObsRef
 from manusfs.workspace.lost import LOST, set_aside
+from manusfs.workspace.sealed import unseal
 
 if TYPE_CHECKING:
     from manusfs.memory.recovery import Recovery
     from manusfs.workspace import Folder
 
-__all__ = ["Mender", "give_up", "given_up"]
+__all__ = ["Mender", "clear_the_way", "give_up", "given_up"]
 
 _GIVEN_UP = f"{LOST}/lost-for-good.json"
 Problems = Callable[[str, str], list[str]]
@@ -33,25 +35,35 @@ class Mender:
     draft: Drafts | None = None
     """Makes anew what was known of a body."""
 
-    def repair(self, broken: Mapping[str, str], problems: Problems) -> Iterator[str]:
-        """Yield what was done about each of the damaged folders `broken` (id by path).
+    def repair(self, broken: Mapping[str, str], problems: Problems, sound: Mapping[str, str]) -> Iterator[str]:
+        """Yield what was done about each of the damaged folders `broken` (id by path); `sound` has the paths of others.
 
         Raises:
             StorageError: something can't be read or written now; what was not seen is not touched.
         """
         told = self._told(frozenset(broken.values())) if broken else {}
+        strays: dict[str, str] = {}
         for path, id in broken.items():
             done = []
+            if id in sound:
+                yield f"obs:{id} {path}: {self._set_aside(path, f'it is whole in {sound[id]}')}"
+                continue
             if not self._described(path, id):
                 how = mend_meta(self.folder, path, id, told.get(id, []), self.draft)
                 if not how:
-                    yield f"obs:{id} {path}: {self._set_aside(path)}"
+                    home = self._home(path)
+                    why = "it is another observation" if home else "nothing tells what it is"
+                    yield f"obs:{id} {path}: {self._set_aside(path, why, strays, home)}"
                     continue
                 done.append(f"meta.json mended: {how}")
             left = self._files(path, id, problems)
             if left:
                 done.append(f"kept as it is, with what is lost for good: {'; '.join(left)}")
             yield f"obs:{id} {path}: {'; '.join(done) or 'mended'}"
+        for home, kept in strays.items():
+            if not self.folder.root.is_taken(home):
+                self.folder.root.rename(kept, home)
+                yield f"{home}: put back from {kept}"
 
     def bring_back(self, ids: Iterable[str]) -> Iterator[str]:
         """Yield a line for each of `ids`, whose folders are gone, that the cache or its source gave again."""
@@ -66,7 +78,8 @@ class Mender:
             load_meta(self.folder.root, path, id)
         except Damaged:
             return False
-        return True
+        # One with several names proves itself, but must get a name of its own.
+        return self.folder.root.exists(f"{path}/meta.json")
 
     def _files(self, path: str, id: str, problems: Problems) -> list[str]:
         """Mend the views whose files are damaged, and return what is wrong after that."""
@@ -84,11 +97,26 @@ class Mender:
                 recovery.mend(ObsRef(id, view), network=view == "raw")
         return problems(path, id)
 
-    def _set_aside(self, path: str) -> str:
+    def _set_aside(self, path: str, why: str, strays: dict[str, str] | None = None, home: str = "") -> str:
         try:
-            return f"moved to {set_aside(self.folder.root, path)}: nothing tells what it is"
+            kept = set_aside(self.folder.root, path)
         except ManusfsError as error:
             return f"could not be moved: {error}"
+        if strays is not None and home:
+            strays.setdefault(home, kept)
+        return f"moved to {kept}: {why}"
+
+    def _home(self, path: str) -> str:
+        """Return where the observation that lies in `path`, whole but under the name of another, has its place."""
+        from manusfs.store.observations_files import check, load_meta
+
+        root = self.folder.root
+        try:
+            claimed = (unseal(root.read(f"{path}/meta.json").rstrip(b"\n")) or {}).get("id", "")
+            meta = load_meta(root, path, str(claimed))
+            return "" if check(root, path, meta) else meta.folder
+        except ManusfsError:
+            return ""
 
     def _told(self, ids: frozenset[str]) -> dict[str, list[Event]]:
         """Return the `observation` events of `ids` in all transcripts."""
@@ -107,6 +135,22 @@ class Mender:
                 if event.kind == "observation" and event.data.get("id") in ids:
                     found.setdefault(str(event.data["id"]), []).append(event)
         return found
+
+
+def clear_the_way(folder: Folder) -> Iterator[str]:
+    """Yield a line for each folder that repair and every other command must have, and in whose place stands no folder.
+
+    What stands there is moved aside: `.manusfs/` is derived, and `lost+found/` is made when it is wanted.
+    """
+    root = folder.root
+    if root.is_taken(LOST) and not root.is_dir(LOST):
+        root.rename(LOST, aside := f"{LOST}~{os.urandom(4).hex()}")
+        yield f"{LOST}: it was no folder and is {aside} now"
+    for place in (".manusfs", ".manusfs/tmp", ".manusfs/cache"):
+        if root.is_taken(place) and not root.is_dir(place):
+            yield f"{place}: moved to {set_aside(root, place)}: it is no folder"
+    if root.is_taken(_GIVEN_UP) and (root.is_dir(_GIVEN_UP) or not root.exists(_GIVEN_UP)):
+        yield f"{_GIVEN_UP}: moved to {set_aside(root, _GIVEN_UP)}: it is no plain file"
 
 
 def given_up(folder: Folder) -> frozenset[str]:

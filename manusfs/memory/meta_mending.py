@@ -13,19 +13,21 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from manusfs.errors import Damaged, NotFound, PathRefused
+from manusfs.memory.mend_bytes import plain_ends
 from manusfs.memory.render import name_of
 from manusfs.records import Event, Fetched, HttpMeta, Source, observation_id, sha256_hex, tokens
-from manusfs.workspace.lost import keep_bytes
+from manusfs.workspace.lost import keep_bytes, set_aside
 from manusfs.workspace.sealed import SEAL_BYTES, seal, unseal
 
 if TYPE_CHECKING:
     from manusfs.store import Draft
-    from manusfs.workspace import Folder
+    from manusfs.workspace import Folder, Root
 
 __all__ = ["Drafts", "mend_meta", "one_byte_off"]
 
 _POLYNOMIAL = 0xEDB8_8320
 _MOST = 8 << 20
+_SEAL = re.compile(rb'"crc":"[0-9a-f]{8}"\}')
 _STATUS = re.compile(r"Error: HTTP (\d{3}) ")
 
 Drafts = Callable[[Fetched, str], "Draft"]
@@ -41,8 +43,8 @@ def mend_meta(folder: Folder, path: str, id: str, events: list[Event], draft: Dr
 
     root, place = folder.root, f"{path}/meta.json"
     try:
-        damaged = root.read(place) if root.exists(place) else b""
-        found, how = next(one_byte_off(damaged), b""), "one byte was wrong, as its checksum tells"
+        damaged = root.read(place) if _is_file(root, place) else root.read_second_name(place) or b""
+        found, how = next(_candidates(damaged, id), (b"", ""))
         if not found and draft is not None:
             rebuilt, how = (
                 _rebuilt(folder, path, id, events, draft),
@@ -52,11 +54,32 @@ def mend_meta(folder: Folder, path: str, id: str, events: list[Event], draft: Dr
         if not found:
             return ""
         kept = keep_bytes(root, META, damaged) if damaged else ""
+        if root.is_taken(place) and not damaged:
+            kept = set_aside(root, place)
         root.write_atomic(place, found)
         load_meta(root, path, id)
     except (Damaged, NotFound, PathRefused):
         return ""
     return f"{how}{f'; what stood there is {kept}' if kept else ''}"
+
+
+def _is_file(root: Root, place: str) -> bool:
+    return root.exists(place) and not root.is_dir(place)
+
+
+def _candidates(damaged: bytes, id: str) -> Iterator[tuple[bytes, str]]:
+    """Yield what `damaged` can have been as the description of `id`, and what was wrong with it."""
+    ends = "its line ends, its end or its name were changed"
+    text = plain_ends(damaged)
+    sealed = _SEAL.search(text)
+    changed = ((text[: sealed.end()] + b"\n", ends),) if sealed else ()
+    for found, how in (
+        *changed,
+        *((one, "one byte was wrong, as its checksum tells") for one in one_byte_off(damaged)),
+    ):
+        value = unseal(found[:-1])
+        if value is not None and value.get("id") == id:
+            yield found, how
 
 
 def one_byte_off(data: bytes) -> Iterator[bytes]:
@@ -132,6 +155,8 @@ def _rebuilt(folder: Folder, path: str, id: str, events: list[Event], draft: Dra
     name = "" if kind == "web" else name_of(source)
     made = draft(Fetched(source, files.raw, name=name, http=http, complete=not cut), str(first.data.get("session", "")))
     made = replace(made, raw_suffix=files.suffix or made.raw_suffix, created=first.time, call=str(first.data["call"]))
+    # The title stands in what was shown: a newer extractor may find another one.
+    made = replace(made, title=str(first.data.get("title", made.title)))
     if dict(made.texts) == files.texts:
         return made
     # Another extractor made them: the text is taken as it is only if it has the size that the transcript tells.

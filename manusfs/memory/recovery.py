@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from manusfs.errors import Damaged, ManusfsError, NotFound
+from manusfs.memory.mend_bytes import as_it_was
 from manusfs.memory.reading import State
 from manusfs.memory.render import name_of
 from manusfs.records import Fetched, Meta, ObsRef, Source, observation_id, sha256_hex, valid_text
@@ -69,6 +70,9 @@ class Recovery:
             meta = self._observations.meta(id)
         except (Damaged, NotFound):
             return self._whole(id, view, error, network=network)
+        if (data := self._as_it_was(meta, view)) is not None:
+            self._put_back(meta, {view: data})
+            return Recovered("stored", meta, data, "its line ends, its end or its name were changed and are set right")
         raw = self._raw_here(meta)
         if raw is not None:
             data = self._view(meta, view, raw)
@@ -81,7 +85,7 @@ class Recovery:
             return self._other(id, fetched, error)
         data = self._view(meta, view, fetched.raw)
         if data is None:
-            self._put_back(meta, fetched.raw, {})
+            self._put_back(meta, {"raw": fetched.raw})
             raise _failed(
                 error,
                 f"its source still has the same bytes, but {meta.extractor} made another text of them than now; "
@@ -102,8 +106,19 @@ class Recovery:
         try:
             raw = self._observations.read(meta.id, "raw")
         except (Damaged, NotFound):
-            raw = self._cached(meta.raw_sha256) or b""
+            raw = self._as_it_was(meta, "raw") or self._cached(meta.raw_sha256) or b""
         return raw if sha256_hex(raw) == meta.raw_sha256 else None
+
+    def _as_it_was(self, meta: Meta, view: str) -> bytes | None:
+        """Return the right bytes of a view if those in its place differ at the ends of lines or of the file only."""
+        if view not in meta.files:
+            return None
+        root, name = self._folder.root, f"{self._observations.path(meta.id)}/{meta.files[view].name}"
+        try:
+            stands = root.read(name) if root.exists(name) and not root.is_dir(name) else root.read_second_name(name)
+        except ManusfsError:
+            return None
+        return None if stands is None else as_it_was(stands, meta.files[view])
 
     def _cached(self, sha256: str) -> bytes | None:
         return None if self._origin.cached is None else self._origin.cached(sha256)
@@ -131,19 +146,19 @@ class Recovery:
         return data if sha256_hex(data) == file.sha256 else None
 
     def _restored(self, meta: Meta, view: str, raw: bytes, data: bytes, state: State, whence: str) -> Recovered:
-        self._put_back(meta, raw, {view: data})
+        self._put_back(meta, {"raw": raw, view: data})
         return Recovered(state, meta, data, f"the stored body was damaged and is repaired from {whence}")
 
-    def _put_back(self, meta: Meta, raw: bytes, views: dict[str, bytes]) -> None:
+    def _put_back(self, meta: Meta, views: dict[str, bytes]) -> None:
         """Write the right bytes where wrong ones stand. Where that can't be done they are served all the same."""
         root = self._folder.root
         path = self._observations.path(meta.id)
-        for view, data in {"raw": raw, **views}.items():
+        for view, data in views.items():
             name = f"{path}/{meta.files[view].name}"
             try:
-                if root.exists(name):
-                    if root.read(name) == data:
-                        continue
+                if root.exists(name) and not root.is_dir(name) and root.read(name) == data:
+                    continue
+                if root.is_taken(name):
                     set_aside(root, name)
                 root.write_atomic(name, data)
             except ManusfsError:

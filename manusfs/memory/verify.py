@@ -16,7 +16,7 @@ from manusfs.errors import ManusfsError
 from manusfs.memory.findings import Findings
 from manusfs.memory.garbage import unnamed
 from manusfs.memory.mend_transcripts import mend_transcripts
-from manusfs.memory.mending import Mender, give_up, given_up
+from manusfs.memory.mending import Mender, clear_the_way, give_up, given_up
 from manusfs.memory.renderer import Renderer
 from manusfs.memory.verify_transcripts import check_transcript, unsealed
 from manusfs.workspace.locks import lock_workspace
@@ -89,7 +89,7 @@ def verify(
         return _report(_look(folder, observations, progress), given_up(folder))
     with lock_workspace(folder.root, shared=False):
         mender = mender or Mender(folder)
-        done = list(mend_transcripts(folder))
+        done = [*clear_the_way(folder), *mend_transcripts(folder)]
         before = _look(folder, observations, progress)
         done += _repaired(folder, before, mender)
         after = _look(folder, observations, progress) if done else before
@@ -106,7 +106,7 @@ def _repaired(folder: Folder, found: Findings, mender: Mender) -> Iterator[str]:
     for path in found.unread & found.broken.keys():
         yield f"obs:{found.broken[path]} {path}: can't be read now, so it stays where it is"
     broken = {path: id for path, id in found.broken.items() if path not in found.unread}
-    yield from mender.repair(broken, lambda path, id: list(_observation(folder, path, id, Findings())))
+    yield from mender.repair(broken, lambda path, id: list(_observation(folder, path, id, Findings())), found.ids)
 
 
 def _is_unread(line: str, found: Findings) -> bool:

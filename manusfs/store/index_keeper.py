@@ -169,7 +169,7 @@ class Keeper:
             try:
                 with self._alone():
                     self._open_for_writing()
-            except (sqlite3.Error, StorageError) as error:
+            except (sqlite3.Error, StorageError, index_file.Unusable) as error:
                 if isinstance(error, sqlite3.Error) and not index_file.is_kept_out(error):
                     raise _failed("opened", error) from error
                 self._keep_in_memory(error)
@@ -287,7 +287,10 @@ class Keeper:
         descriptor = root.open_dir(_FOLDER)
         try:
             with contextlib.suppress(FileNotFoundError, ManusfsError):
-                root.fs.unlink(descriptor, name)
+                if root.is_dir(f"{_FOLDER}/{name}"):
+                    self._folder.set_aside(f"{_FOLDER}/{name}")
+                else:
+                    root.fs.unlink(descriptor, name)
         finally:
             os.close(descriptor)
 

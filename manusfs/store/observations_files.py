@@ -16,7 +16,7 @@ from manusfs.workspace.sealed import dumps, seal, unseal
 __all__ = ["META", "Draft", "blocks", "check", "encode_meta", "file_meta", "load_meta"]
 
 META = "meta.json"
-_HINT = "run `manusfs verify --repair`, or fetch the source again"
+_HINT = "run `manusfs verify --repair`; or `manusfs add` its page or file again"
 _SUFFIX = re.compile(r"[a-z0-9]{1,16}\Z")
 _FILE = re.compile(r"(?:(?:text|full)\.md|raw\.[a-z0-9]{1,16})\Z")
 _META_MAX = 256 << 20
@@ -123,7 +123,11 @@ def load_meta(root: Root, path: str, id: str) -> Meta:
     try:
         raw = root.read(f"{path}/{META}", 0, _META_MAX)
     except (NotFound, PathRefused) as error:
-        raise Damaged(f"{name}: its {META} is missing or no plain file", hint=_HINT) from error
+        # Hard links, as backups make them: what stands there proves itself below.
+        second = root.read_second_name(f"{path}/{META}") if isinstance(error, PathRefused) else None
+        if second is None:
+            raise Damaged(f"{name}: its {META} is missing or no plain file", hint=_HINT) from error
+        raw = second
     data = unseal(raw.removesuffix(b"\n"))
     if data is None:
         raise Damaged(f"{name}: its {META} is damaged", hint=_HINT)

@@ -213,6 +213,18 @@ class Root:
         """Return True for a plain file or folder; a link, a pipe or a second name of a file is not there for us."""
         return self._kind(rel) is not None
 
+    def is_taken(self, rel: str) -> bool:
+        """Return True if anything at all stands at `rel`, also a link or a pipe; links are not followed."""
+        *above, name = check_relative(rel)
+        try:
+            with self.folders() as folders:
+                os.stat(name, dir_fd=folders.open(tuple(above), create=False), follow_symlinks=False)
+        except (NotFound, PathRefused, FileNotFoundError):
+            return False
+        except OSError as error:
+            raise storage_error(error, "look at", rel) from error
+        return True
+
     def is_dir(self, rel: str) -> bool:
         """Return True for a folder that is reached without links."""
         return self._kind(rel) == "folder"
