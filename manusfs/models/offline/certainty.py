@@ -1,8 +1,8 @@
 """How sure the best quote makes an answer: the words that the report uses, and what each of them is worth.
 
 Fitted by logistic regression on three of five long dialogues, questions without an answer among them, and looked at on
-the two others (`docs/offline.md`): the share of first quotes that held the answer. What told nothing there is not in
-it: how many sources were quoted, and how many of the question's words stand near.
+the two others (`docs/offline.md`): the share of first quotes that held the answer. What told little there is not in it:
+how many sources were quoted, whether a word stands nowhere, and whether the quote has the kind of thing that is asked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from manusfs.models.offline.evidence import Support
 __all__ = ["Sure", "lead", "rivals", "share", "sure"]
 
 Sure = Literal["well", "part", "weak", "none"]
-_HELD, _LEAD, _RIVAL, _WORD, _ANOTHER, _BASE = 3.2, 1.0, -0.15, 0.5, -2.0, -4.3
+_HELD, _LEAD, _RIVAL, _WORD, _ANOTHER, _BASE = 2.6, 0.95, -0.25, 0.4, -2.3, -3.4
 _MOST_WORDS = 6
 _WELL, _PART = 0.6, 0.35
 """Shares of right answers from which on the words are said."""
