@@ -31,6 +31,7 @@ _MARGIN = 0.05
 _FRAME = 400
 """Tokens of the words round the material."""
 _LEAST_GROUPS = 1
+_LEFT_OUT = "(A record that would not fit here once more.)"
 
 Asking = Generator[Request, Reply, str]
 
@@ -127,7 +128,8 @@ class _Work:
                 return record
             if not attempt:
                 again = {"type": "text", "text": correction(found, self.form)}
-                messages = _answered(messages, text, again)
+                told = _answered(messages, text, again)
+                messages = told if self._fits(told) else _answered(messages, _LEFT_OUT, again)
         raise SummaryFailed(f"{self.by.model} gave no record that may be used: {'; '.join(found)}")
 
     def in_passes(self, count: int) -> Asking:
@@ -160,13 +162,14 @@ class _Work:
     def _ask(
         self, messages: list[Message], kept: list[Group], pieces: Sequence[str], last: str = ""
     ) -> Generator[Request, Reply, tuple[Reply, list[Message]]]:
-        """Send a request; while the provider finds it too long, the oldest turns leave it (CC-24)."""
+        """Send a request; while we or the provider find it too long, the oldest turns leave it (CC-24)."""
         for _ in range(_TRIMS):
             try:
-                reply = yield self._request(messages)
-                if reply.stop_reason != "model_context_window_exceeded":
-                    return reply, messages
                 why = "its window is full"
+                if self._fits(messages):
+                    reply = yield self._request(messages)
+                    if reply.stop_reason != "model_context_window_exceeded":
+                        return reply, messages
             except ModelError as error:
                 if error.kind != "context_overflow":
                     raise SummaryFailed(f"{self.by.model} could not be asked: {error}") from error
@@ -182,6 +185,10 @@ class _Work:
         ratio = self.window.meter.calibration.ratio
         while len(kept) > _LEAST_GROUPS and sum(group.tokens for group in kept) * ratio > room:
             self._drop(kept)
+
+    def _fits(self, messages: Sequence[Message]) -> bool:
+        texts = [SYSTEM, *(str(block["text"]) for message in messages for block in message["content"])]
+        return sum(map(estimate, texts)) * self.window.meter.calibration.ratio + self.by.reply <= self.by.window
 
     def _frame_tokens(self) -> int:
         return estimate(self.source.frame) + sum(map(estimate, self.source.earlier))
