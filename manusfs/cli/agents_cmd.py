@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from manusfs.cli.app import App
+from manusfs.cli.named import typed
 from manusfs.cli.out import data, emit, line, talk
 
 __all__ = ["agents"]
@@ -61,4 +62,4 @@ def list_(context: click.Context, as_json: bool) -> None:
     if not found:
         talk(context, "no agents: a file agents/NAME.md defines one")
     if any(role.state == "not approved" for role in found):
-        talk(context, "read those that are not approved, then say `manusfs trust`")
+        talk(context, typed("read those that are not approved, then say `manusfs trust`"))

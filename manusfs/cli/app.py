@@ -183,7 +183,7 @@ class App:
 
         folder = folder or self.find()
         settings = self.settings(folder, flags).settings
-        return Workspace.open(folder, settings, told=lambda line: talk(self.context, line), doors=doors)
+        return Workspace.open(folder, settings, told=lambda line: talk(self.context, typed(line)), doors=doors)
 
     def hmac_key(self) -> bytes:
         """Return the secret by which credentials are compared, made at first use in the user's configuration."""

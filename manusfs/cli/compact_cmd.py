@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from manusfs.cli.app import App, Keys
+from manusfs.cli.named import typed
 from manusfs.cli.out import data, emit, talk
 from manusfs.cli.remember import recalled
 from manusfs.cli.sessions import events_of
@@ -142,7 +143,7 @@ def _tell_nothing(context: click.Context, made: Changed) -> None:
     if made.summary:
         talk(context, f"note: {made.summary}")
     if made.policy == "none":
-        talk(context, "note: this policy never folds of its own accord; `manusfs compact --policy manus` does")
+        talk(context, typed("note: this policy never folds of its own accord; `manusfs compact --policy manus` does"))
 
 
 def _blocks(blocks: Mapping[str, int]) -> str:

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from manusfs.agent import AgentEvent
+from manusfs.cli.named import typed
 from manusfs.cli.out import human_bytes, line, masked, on_terminal, say, unwatched
 from manusfs.records import escape
 
@@ -123,7 +124,7 @@ class Live:
         self._line(f"compacted: {event.text}")
 
     def _on_warning(self, event: AgentEvent) -> None:
-        self._line(f"note: {event.text}")
+        self._line(f"note: {typed(event.text)}")
 
     def _line(self, text: str) -> None:
         text = f"{self._prefix}{text}"

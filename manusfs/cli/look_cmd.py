@@ -116,7 +116,7 @@ def search(context: click.Context, query: str, within: str | None, limit: int, a
             data(f"{hit.ref}  {line(hit.title, 70)}  (lines {hit.line_start}-{hit.line_end})")
             data("    " + " ".join(hit.snippet.split()))
     if hits.note or not hits:
-        talk(context, hits.note or "no hits")
+        talk(context, typed(hits.note) or "no hits")
 
 
 @click.command()

@@ -67,7 +67,9 @@ def list_(context: click.Context, everything: bool, as_json: bool) -> None:
     if left := len(found.entries) - len(shown):
         talk(context, f"{left} more are off or replaced: --all shows them")
     if found.waiting:
-        talk(context, typed(f"{counted(len(found.waiting), 'skill')} of this folder: `manusfs trust` approves them"))
+        many = counted(len(found.waiting), "skill")
+        them = "it" if len(found.waiting) == 1 else "them"
+        talk(context, typed(f"{many} of this folder not approved: read {them}, then say `manusfs trust`"))
 
 
 @skills.command()

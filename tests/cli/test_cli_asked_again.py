@@ -183,3 +183,15 @@ def test_nothing_that_was_piped_to_a_run_is_told_before_anything_is_made(
 def test_a_name_that_is_too_long_is_told(call: Call) -> None:
     done = call("init", "n" * 300)
     assert done.code == 1 and "the name is too long" in done.err and "DEBUG" not in done.err
+
+
+def test_commands_in_what_is_told_can_be_typed_from_here(
+    filled: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("agents").mkdir(exist_ok=True)
+    Path("agents/mine.md").write_text("---\nname: mine\ndescription: Reads.\n---\nRead.\n", "utf-8")
+    Path("skills/tides").mkdir(parents=True)
+    Path("skills/tides/SKILL.md").write_text("---\nname: tides\ndescription: Of tides.\n---\nRead.\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    for words in (("agents", "list"), ("skills", "list")):
+        assert "say `manusfs -w ws trust`" in filled("-w", "ws", *words).err
