@@ -74,14 +74,21 @@ _MULTIBYTE = ("gb18030", "cp932", "cp949", "big5", "euc_jp", "shift_jis", "johab
 
 _META = re.compile(rb"<meta[^>]{0,500}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
 _XML = re.compile(rb"<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]{1,40})", re.IGNORECASE)
+_NO_MARKUP = re.compile(rb"<!--.*?(?:-->|\Z)|<(script|style|title)\b.*?(?:</\1|\Z)", re.IGNORECASE | re.DOTALL)
+"""What stands there declares nothing: browsers pass over it as well."""
 _TAGS = re.compile(rb"<[^<>]{0,2000}>")
 _HIGH = re.compile(rb"[\x80-\xff]")
+_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
+_HALF_WIDE = re.compile("[\uff61-\uff9f]")
 _SAMPLE_BYTES = 65536
+_KATAKANA = 0.5
+_CYRILLIC = ("cp1251", "koi8_r", "koi8_u", "cp866", "mac_cyrillic", "iso8859_5")
+_FREQUENT = re.compile("[оеаинтсрвлкмдпу]")
 
 
 def decode_utf8(raw: bytes) -> str | None:
-    """Return `raw` as text if it is valid UTF-8 without NUL and byte order mark, else None."""
-    if b"\x00" in raw or raw.startswith(codecs.BOM_UTF8):
+    """Return `raw` as text if it is valid UTF-8 without NUL, byte order mark and ISO 2022 escapes, else None."""
+    if b"\x00" in raw or raw.startswith(codecs.BOM_UTF8) or (b"\x1b$" in raw and raw.isascii()):
         return None
     try:
         return raw.decode("utf-8")
@@ -149,6 +156,8 @@ def _legacy(raw: bytes, codec: str, markup: bool) -> Decoded:
             text = text if text.count("\ufffd") <= max(2, len(text) // 100) else None
         if text is not None:
             return Decoded(text, _shown(codec))
+    if (pairs := _surrogate_pairs(raw)) is not None:
+        return Decoded(pairs, "cesu-8")
     text = raw.decode("utf-8", "replace")
     bad = text.count("\ufffd") - raw.count(b"\xef\xbf\xbd")
     good = sum(1 for char in text[:_SAMPLE_BYTES] if char > "\x7f") - bad
@@ -159,12 +168,28 @@ def _legacy(raw: bytes, codec: str, markup: bool) -> Decoded:
     return _detected(raw, codec, markup)
 
 
+def _surrogate_pairs(raw: bytes) -> str | None:
+    """Return CESU-8, what Java and old databases write for UTF-8: large code points as two of three bytes each."""
+    if _SURROGATE.search(raw) is None:
+        return None
+    try:
+        text = raw.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return None
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 def _detected(raw: bytes, declared: str, markup: bool) -> Decoded:
     from charset_normalizer import from_bytes
 
     sample = _sample(raw, markup)
     best = from_bytes(sample, cp_isolation=_GUESSED).best() if sample else None
     guess = _codec(best.encoding) if best is not None else ""
+    if guess == "cp932" and len(_HALF_WIDE.findall(read := sample.decode(guess, "replace"))) > _KATAKANA * len(read):
+        # No text is in half-wide katakana alone; any single-byte charset reads so under this one.
+        best = from_bytes(sample, cp_isolation=[name for name in _GUESSED if name != "cp932"]).best()
+        guess = _codec(best.encoding) if best is not None else ""
+    guess = _cyrillic(sample, guess)
     codec = latin_codec(sample) if _is_latin(best.alphabets if best else ()) else guess or "cp1252"
     text = raw.decode(codec, "replace")
     why = f"charset declared as {_shown(declared)}, which it is not" if declared else "charset not declared"
@@ -173,6 +198,18 @@ def _detected(raw: bytes, declared: str, markup: bool) -> Decoded:
         # windows-1252 leaves five bytes without meaning; latin-1 gives each a place
         text = raw.decode("latin-1")
     return Decoded(text, _shown(codec), notes)
+
+
+def _cyrillic(sample: bytes, guess: str) -> str:
+    """Return `guess`, or the charset in which far more of `sample` are the letters that Russian and its kin use most.
+
+    The charsets differ in the order of the letters alone; a short text in one passes for capitals of another.
+    """
+    if guess not in _CYRILLIC:
+        return guess
+    shares = {name: len(_FREQUENT.findall(sample.decode(name, "replace"))) for name in (guess, *_CYRILLIC)}
+    best = max(shares, key=shares.__getitem__)
+    return best if shares[best] > 1.5 * shares[guess] else guess
 
 
 def _is_latin(alphabets: object) -> bool:
@@ -197,7 +234,7 @@ def _sample(raw: bytes, markup: bool) -> bytes:
 def _labels(raw: bytes, declared: str, markup: bool) -> list[str]:
     labels = [declared]
     if markup:
-        head = raw[:4096]
+        head = _NO_MARKUP.sub(b"", raw[:4096])
         labels += [match[1].decode("ascii") for match in (_META.search(head), _XML.search(head)) if match]
     return [label for label in labels if label]
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from manusfs.extract import Extractor
-from manusfs.extract.charset import decode
+from manusfs.extract.charset import decode, decode_utf8
 
 RU = "Слово и дело, когда мы пошли в лес за грибами, было тихо и тепло."
 ZH = "这是中文的一个句子，今天天气很好，我们去公园散步。"
@@ -150,3 +150,35 @@ def test_a_wrong_label_is_told_as_such():
     found = decode(RU.encode("cp1251"), "utf-8")
     assert found.text == RU
     assert found.notes == ("charset declared as utf-8, which it is not, guessed: windows-1251",)
+
+
+@pytest.mark.parametrize(
+    ("raw", "name", "text"),
+    [
+        ("emoji 😀 and Grüße".encode("utf-16-le").decode("utf-16-le"), "cesu-8", "emoji 😀 and Grüße"),
+        ("русский текст в старой кодировке " * 5, "koi8-r", "русский текст в старой кодировке " * 5),
+        ("русский текст в старой кодировке " * 5, "cp866", "русский текст в старой кодировке " * 5),
+    ],
+)
+def test_short_texts_of_old_programs_are_read(raw: str, name: str, text: str) -> None:
+    """A guess by letter counts called these Chinese, half-wide katakana or capitals."""
+    if name == "cesu-8":
+        pairs = raw.encode("utf-16-be")
+        units = "".join(chr(int.from_bytes(pairs[at : at + 2], "big")) for at in range(0, len(pairs), 2))
+        decoded = decode(units.encode("utf-8", "surrogatepass"))
+    else:
+        decoded = decode(raw.encode(name))
+    assert (decoded.text, decoded.charset) == (text, name)
+
+
+def test_a_charset_in_a_comment_or_a_script_declares_nothing() -> None:
+    page = '<html><!-- <meta charset=shift_jis> --><script>"<meta charset=big5>"</script><p>Grüße, Ärger, Äpfel</p>'
+    assert "Grüße, Ärger, Äpfel" in decode(page.encode("cp1252"), markup=True).text
+    real = '<html><!-- x --><meta charset="koi8-r"><p>слово</p>'
+    assert decode(real.encode("koi8-r"), markup=True).charset == "koi8-r"
+
+
+def test_plain_text_in_iso_2022_is_no_ascii() -> None:
+    assert decode_utf8("日本語".encode("iso2022_jp")) is None
+    assert decode_utf8(b"\x1b[31mred\x1b[0m") is not None
+    assert decode("日本語".encode("iso2022_jp")).text == "日本語"
