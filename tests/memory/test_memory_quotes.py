@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from manusfs.memory.citations import check, narrowed
 from manusfs.memory.footnotes import footnotes, format_footnote, uncited_claims
 from manusfs.memory.links import page_link, relinked
-from manusfs.memory.quotes import find
+from manusfs.memory.quotes import Match, find
 from manusfs.memory.reading import Place
 from manusfs.records import ObsRef, Ref
 
@@ -229,3 +229,14 @@ def test_long_rows_of_marks_take_no_time() -> None:
 def test_a_link_to_a_shortened_quote_names_its_ends() -> None:
     link = page_link("https://example.org/a", "The toll was four … by every cart")
     assert link == "https://example.org/a#:~:text=The%20toll%20was%20four,by%20every%20cart"
+
+
+def test_a_quote_without_end_is_compared_as_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Promise 11: a page talks a model into quoting itself whole; letter by letter that takes minutes."""
+    text = "The river drives the mill of the town. " * 500
+    made: list[str] = []
+    monkeypatch.setattr("manusfs.memory.quotes._letters", lambda unit: (made.append(unit), unit)[1])
+    assert find(text.strip(), text) == Match(0, len(text) - 1, True)
+    spaced = find(text.strip().replace(" ", "\n"), text)
+    assert spaced is not None and not spaced.exact
+    assert find(text.replace("mill", "mil"), text) is None and not made
