@@ -10,7 +10,6 @@ from contextlib import contextmanager
 import click
 
 from manusfs.cli.out import talk
-from manusfs.errors import Interrupted
 
 __all__ = ["Pressed", "stopped_by"]
 
@@ -32,12 +31,10 @@ class Pressed:
         """Ask for a stop; asked before, stop at once.
 
         Raises:
-            Interrupted: this is the second time.
+            KeyboardInterrupt: this is the second time.
         """
         if self._event.is_set():
-            raise Interrupted(
-                "stopped at once", hint="what was stored is whole; run the same command again for the rest"
-            )
+            raise KeyboardInterrupt
         self._event.set()
 
 

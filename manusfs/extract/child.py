@@ -22,6 +22,7 @@ __all__ = ["DIED", "Child", "Pool"]
 DIED = "extraction stopped: the child was ended by signal"
 """So begins what is told of a child that a library crashed."""
 
+_CLOSED = "extraction stopped: nobody waits for it any more"
 _JOBS_PER_CHILD = 500
 """A child is replaced after this many jobs, so that what a library leaks stays bounded."""
 _START_S = 60.0
@@ -167,11 +168,14 @@ class Pool:
         self._alive: set[Child] = set()
         self._lock = threading.Lock()
         self._owner = os.getpid()
+        self._closed = False
         self._finalizer = weakref.finalize(self, _end_all, self._alive, self._owner)
 
     def run(self, job: Job, extractor: str, collector: Collector) -> str:
         """Run `job` in a child; return what went wrong, or an empty text."""
         with self._slots:
+            if self._closed:
+                return _CLOSED
             try:
                 child = self._take()
             except OSError as error:
@@ -181,11 +185,12 @@ class Pool:
                 trouble = child.run(job, extractor, collector)
             finally:
                 self._give_back(child, usable=not trouble)
-            return trouble
+            return _CLOSED if self._closed and trouble else trouble
 
     def close(self) -> None:
-        """End all children; the next job starts new ones."""
+        """End all children; jobs that run, wait or come get no text."""
         with self._lock:
+            self._closed = True
             self._idle.clear()
             _end_all(self._alive, self._owner)
 

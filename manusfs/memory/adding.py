@@ -20,7 +20,7 @@ _THREADS = 4
 _AHEAD = 8
 """Sources that are brought before the first of them is stored."""
 _GROUP = 8
-_GROUP_BYTES = 32 << 20
+_GROUP_BYTES = 16 << 20
 _TICK_S = 0.1
 
 

@@ -221,11 +221,21 @@ class Intake:
                 self._stage(item, session)
             return
         with ThreadPoolExecutor(min(_THREADS, len(items)), "intake") as pool:
-            # Consumed to the end, so that no thread still writes when an error is raised.
-            done = list(pool.map(lambda item: _caught(self._stage, item, session), items))
+            try:
+                # Consumed to the end, so that no thread still writes when an error is raised.
+                done = list(pool.map(lambda item: _caught(self._stage, item, session), items))
+            except BaseException:  # Ctrl-C, of somebody who would not wait for the longest document of these
+                pool.shutdown(wait=False, cancel_futures=True)
+                self._let_go()
+                raise
         for error in done:
             if error is not None:
                 raise error
+
+    def _let_go(self) -> None:
+        close = getattr(self._extractor, "close", None)
+        if close is not None:
+            close()
 
     def _stage(self, item: _Item, session: str) -> None:
         from manusfs.store import Draft

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from manusfs.memory.resolver import Resolver
     from manusfs.memory.search import Hits, Matches, Search
     from manusfs.memory.verify import Report
-    from manusfs.records import Event, Extracted, Fetched, Meta, Ref
+    from manusfs.records import Event, Fetched, Meta, Ref
     from manusfs.session import Transcript
     from manusfs.workspace.fs import FileSystem
 
@@ -125,6 +125,7 @@ class Workspace:
     @cached_property
     def intake(self) -> Intake:
         """The one way in."""
+        from manusfs.memory.extracting import Late
         from manusfs.memory.intake import Intake, latest_by_source, utc_now
         from manusfs.memory.stubs import StubLimits
 
@@ -135,7 +136,14 @@ class Workspace:
         # and until then the transcripts say what is the latest of a source.
         limits = StubLimits.of(self.settings)
         clock = self._doors.clock or utc_now
-        return Intake(self.observations, self.index, _Late(self), limits, clock, lambda: latest_by_source(self.folder))
+        return Intake(
+            self.observations,
+            self.index,
+            Late(lambda: self.extractor),
+            limits,
+            clock,
+            lambda: latest_by_source(self.folder),
+        )
 
     @cached_property
     def resolver(self) -> Resolver:
@@ -380,18 +388,6 @@ class Workspace:
         from manusfs.memory.outside import cached
 
         return cached(self.settings, self.folder, sha256)
-
-
-class _Late:
-    """An extractor that is made when the first text is wanted: what is known already needs none."""
-
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-
-    def extract(self, raw: bytes, *, media_type: str, charset: str, name: str, source_url: str) -> Extracted:
-        """Return the text of `raw`."""
-        made = self._workspace.extractor
-        return made.extract(raw, media_type=media_type, charset=charset, name=name, source_url=source_url)
 
 
 def _silent(line: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from memory_world import CLOCK, World, page
 
-from manusfs.errors import StorageError
+from manusfs.errors import Interrupted, StorageError
 from manusfs.memory import Workspace
 from manusfs.memory.intake import Intake, Taken
 from manusfs.memory.workspace import Doors
@@ -137,6 +137,22 @@ def test_a_failed_extraction_loses_no_bytes(world: World) -> None:
     (taken,) = intake.take([page(URL, b"\x00\x01")], "s", ["c"])
     assert world.workspace.observations.read(taken.meta.id, "raw") == b"\x00\x01"
     assert "note: no text: the child died" in taken.text
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, Interrupted])
+def test_who_stops_an_extraction_stores_nothing_of_it(world: World, stop: type[BaseException]) -> None:
+    """Ctrl-C is no fault of the document: it must not stand there without its text."""
+
+    class Stopped:
+        def extract(self, raw: bytes, **hints: str) -> object:
+            raise stop("at once")
+
+    intake = Intake(world.workspace.observations, world.workspace.index, Stopped())  # type: ignore[arg-type]
+    for bodies in ([page(URL, b"<p>a")], [page(URL, b"<p>a"), page(f"{URL}/b", b"<p>b")]):
+        with pytest.raises(stop):
+            intake.take(bodies, "s", ["c"] * len(bodies))
+    assert list(world.workspace.observations.ids()) == []
+    assert list(world.workspace.folder.root.walk(".manusfs/tmp")) == []
 
 
 def test_a_title_falls_back_to_the_name_of_the_source(world: World) -> None:
