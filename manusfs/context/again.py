@@ -31,8 +31,13 @@ def tokens_again(items: Iterable[Item]) -> int:
 
 
 def turns_again(events: Mapping[int, Event], pairs: Iterable[Lines], ids: set[str]) -> Iterator[Turn]:
-    """Yield the turns of `pairs` from the transcript's `events`; `ids` gains those of their calls."""
+    """Yield the turns of `pairs` from the transcript's `events`; `ids` gains those of their calls.
+
+    A turn whose own line is lost, as damage may leave it, can't be sent again.
+    """
     for first, last in pairs:
+        if first not in events:
+            continue
         known = said(events[first].data["content"], ids, str(first))
         content = tuple(block for block in known.content if block["type"] not in _THINKING)
         calls = [block["id"] for block in content if block["type"] == "tool_use"]

@@ -137,3 +137,13 @@ def _checked(window: Window, assembler: Assembler, before: list[str]) -> list[st
     now = flat(request)
     assert now[: len(before)] == before
     return now
+
+
+def test_a_kept_turn_whose_line_is_lost_is_left_out_of_what_is_sent() -> None:
+    """I3: damage to one line of a transcript never makes its session unreadable."""
+    run = filled()
+    run.record(reopen(run.window, load_policy("none"), ROOM, run.reader, PAIRS))
+    lost, *others = run.window.pairs
+    window = fold([event for event in run.log.events if event.seq != lost[0]])
+    assert [turn.seq for turn in window.turns if turn.seq != window.epoch_seq] == [first for first, _ in others]
+    validate(assemble(window, run.reader, Profile("test")))
