@@ -15,6 +15,7 @@ import click
 from manusfs.cli.named import typed, work_in
 from manusfs.cli.out import talk
 from manusfs.errors import ConfigError, NoWorkspace, StorageError, UsageError
+from manusfs.workspace.own_file import read_own
 from manusfs.workspace.settings import Effective, Settings, load, parse_toml
 from manusfs.workspace.trust import State, Trust
 
@@ -188,12 +189,8 @@ class App:
     def hmac_key(self) -> bytes:
         """Return the secret by which credentials are compared, made at first use in the user's configuration."""
         file = self.config_dir / "credential.key"
-        try:
-            return file.read_bytes()
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            raise ConfigError(f"can't read {str(file)!r}: {error.strerror}", hint="check its owner and mode") from error
+        if (made := read_own(file)) is not None:
+            return made
         key = os.urandom(32)
         try:
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -201,7 +198,7 @@ class App:
             with os.fdopen(descriptor, "wb") as stream:
                 stream.write(key)
         except FileExistsError:
-            return file.read_bytes()
+            return read_own(file) or key
         except OSError as error:
             raise StorageError(
                 f"can't write {str(file)!r}: {error.strerror}", hint="check the folder's rights"
@@ -227,7 +224,5 @@ class App:
 
     def _user_table(self) -> dict[str, Any]:
         file = self.config_dir / "manusfs.toml"
-        try:
-            return parse_toml(file.read_bytes(), str(file))
-        except FileNotFoundError:
-            return {}
+        data = read_own(file)
+        return {} if data is None else parse_toml(data, str(file))

@@ -19,6 +19,7 @@ from manusfs.memory.mend_transcripts import mend_transcripts
 from manusfs.memory.mending import Mender, clear_the_way, give_up, given_up
 from manusfs.memory.renderer import Renderer
 from manusfs.memory.verify_transcripts import check_transcript, unsealed
+from manusfs.session.names import is_name
 from manusfs.workspace.locks import lock_workspace
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _look(folder: Folder, observations: Observations, progress: Progress | None)
         else:
             found.ids[id] = path
     renderer = Renderer(observations)
-    for session in _names(folder, "sessions"):
+    for session in filter(is_name, _names(folder, "sessions")):
         if progress is not None:
             progress(f"sessions/{session}")
         check_transcript(folder, session, renderer, found)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from manusfs.errors import ConfigError, StorageError
 from manusfs.records import canonical, sha256_hex
+from manusfs.workspace.own_file import read_own
 from manusfs.workspace.settings import OWNER_ONLY, PINNED
 
 __all__ = ["State", "Trust", "settings_pin"]
@@ -98,12 +99,13 @@ class Trust:
         self._write(json.dumps(table, indent=1, sort_keys=True).encode("utf-8"))
 
     def _table(self) -> dict[str, dict[str, Any]]:
-        try:
-            table = json.loads(self.file.read_bytes())
-            return {str(key): _entry(entry) for key, entry in table.items()}
-        except FileNotFoundError:
+        data = read_own(self.file)
+        if data is None:
             return {}
-        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        try:
+            table = json.loads(data)
+            return {str(key): _entry(entry) for key, entry in table.items()}
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise ConfigError(f"can't read {str(self.file)!r}: {error}", hint="correct or remove that file") from error
 
     def _write(self, data: bytes) -> None:
@@ -113,6 +115,9 @@ class Trust:
             descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(descriptor, "wb") as stream:
                 stream.write(data)
+                stream.flush()
+                # Else a power cut leaves an empty file, and no command would run before it is removed.
+                os.fsync(descriptor)
             fresh.replace(self.file)
         except OSError as error:
             raise StorageError(

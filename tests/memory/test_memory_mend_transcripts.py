@@ -188,6 +188,12 @@ def test_transcripts_that_changed_places_are_put_back(world: World, session: str
     assert (first.read_bytes(), second.read_bytes()) == (one, two)
 
 
+def test_copies_that_a_synchronising_program_left_are_none_of_ours(world: World, session: str) -> None:
+    """A reader passes over names that it does not know."""
+    shutil.copytree(place(world, session).parent, world.path / "sessions" / f"{session} (1)")
+    assert world.workspace.verify().ok and world.workspace.verify(repair=True).repaired == ()
+
+
 def test_what_is_appended_after_a_repair_is_found_by_search(world: World, session: str) -> None:
     """I8: the index goes by how far a transcript was read, and repair makes it shorter."""
     world.workspace.search("bridge")
