@@ -23,6 +23,20 @@ def test_a_heading_keeps_what_stands_in_a_paragraph_inside_it() -> None:
     assert "".join(root.find(".//h2").itertext()) == "Onetwothree"
 
 
+@pytest.mark.parametrize("times", [20, 21, 4_000])
+def test_many_paragraphs_in_headings_stay_in_them_and_cost_no_square(times: int) -> None:
+    """A parser whose lists take quadratic time to go through is not gone through."""
+    page = (
+        "<p>before</p>"
+        + "<section><h2>a<b><p>b</p></b></h2><p>c</p></section>" * times
+        + "<h3><p>last</p></h3><p>d</p>"
+    )
+    root = parse(page).root
+    headings = ["".join(node.itertext()) for node in root.iter("h2", "h3")]
+    assert headings == ["ab"] * times + ["last"]
+    assert [node.text for node in root.iter("p")] == ["before", *["c"] * times, "d"]
+
+
 def test_what_follows_a_part_too_deep_for_one_parser_is_read_by_the_other() -> None:
     page = f"<canvas>{'<div>' * 5_000}x{'</div>' * 5_000}</canvas><p>{WORDS * 5}</p><p>after</p>"
     assert parse(page).root is None
