@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from manusfs.errors import ManusfsError
+from manusfs.errors import ManusfsError, PathRefused
 from manusfs.memory.notes import is_template
 from manusfs.memory.search.chunk import Chunk, chunks
 from manusfs.memory.search.fold import index_text, index_texts
@@ -16,16 +17,18 @@ from manusfs.records import Event, Meta, sha256_hex
 from manusfs.session import sessions
 from manusfs.session.lines import scan
 from manusfs.store import ASKS, MessageRow, NoteRow, SessionRow, Text
+from manusfs.workspace.paths import check_relative
 
 if TYPE_CHECKING:
     from manusfs.store import Index
     from manusfs.workspace import Folder
 
-__all__ = ["Counts", "add_observation", "greatest_order", "rebuild", "refresh", "texts_of"]
+__all__ = ["Counts", "add_observation", "greatest_order", "rebuild", "refresh", "texts_of", "unsearched"]
 
 NOTE_PLACES = ("notes", "reports")
 
 _NOTE_MAX = 4 << 20
+_DEEPEST = 16
 _MESSAGE_MIN = 20
 _SUFFIXES = (".md", ".txt", ".markdown", ".csv", ".json")
 _MARKS = bytes(byte for byte in range(128) if not chr(byte).isalnum())
@@ -218,6 +221,44 @@ def _add_message(index: Index, session: str, event: Event) -> int:
     return added
 
 
+def unsearched(folder: Folder) -> int:
+    """Return how many notes and reports are in no search: too large, too deep, or named as no path may be."""
+    found, places = 0, [place for place in NOTE_PLACES if folder.root.is_dir(place)]
+    while places:
+        place = places.pop()
+        try:
+            found += _unnamed(folder, place)
+            entries = folder.root.listdir(place)
+        except ManusfsError:
+            found += 1
+            continue
+        for entry in entries:
+            if entry.is_dir:
+                places.append(f"{place}/{entry.name}")
+            elif entry.name.lower().endswith(_SUFFIXES):
+                found += entry.size > _NOTE_MAX or place.count("/") > _DEEPEST
+    return found
+
+
+def _unnamed(folder: Folder, place: str) -> int:
+    """Return how many names in the folder `place` no path may have: listings leave them out."""
+    fd = folder.root.open_dir(place)
+    try:
+        return sum(not _is_name(name) for name in os.listdir(fd))  # noqa: PTH208 (by descriptor)
+    except OSError:
+        return 1
+    finally:
+        os.close(fd)
+
+
+def _is_name(name: str) -> bool:
+    try:
+        check_relative(name)
+    except PathRefused:
+        return False
+    return True
+
+
 def _note_files(folder: Folder) -> Iterator[tuple[str, int, int]]:
     for place in NOTE_PLACES:
         if folder.root.is_dir(place):
@@ -227,7 +268,7 @@ def _note_files(folder: Folder) -> Iterator[tuple[str, int, int]]:
 def _files_below(folder: Folder, place: str, depth: int = 0) -> Iterator[tuple[str, int, int]]:
     for entry in folder.root.listdir(place):
         path = f"{place}/{entry.name}"
-        if entry.is_dir and depth < 16:
+        if entry.is_dir and depth < _DEEPEST:
             yield from _files_below(folder, path, depth + 1)
         elif not entry.is_dir and entry.name.lower().endswith(_SUFFIXES) and entry.size <= _NOTE_MAX:
             yield path, entry.size, entry.mtime_ns

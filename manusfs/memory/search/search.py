@@ -71,6 +71,9 @@ class Search:
         if not hits and (absent := unknown(self._folder, self._index, parsed.filters)):
             hits.note = absent
         hits.note = " ".join([*parsed.remarks, *([hits.note] if hits.note else [])])
+        if not hits and (left := reindex.unsearched(self._folder)):
+            told = f"{counted(left, 'file')} of notes/ and reports/ not searched: too large, too deep or oddly named."
+            hits.note = f"{hits.note} {told}".strip()
         if self._unreadable and not hits.note.endswith("`manusfs verify`."):
             lost = f"{counted(self._unreadable, 'damaged observation')} left out: run `manusfs verify`."
             hits.note = f"{hits.note} {lost}".strip()

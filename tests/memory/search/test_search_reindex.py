@@ -29,7 +29,7 @@ def test_everything_is_found_again_when_the_index_is_gone(place: Place, tmp_path
     shutil.rmtree(tmp_path / "w" / ".manusfs")
     again = Place(tmp_path / "w", existing=True)
     assert [len(again.texts(query)) for query in ("bridge", "zeppelin", "harbour")] == [1, 1, 1]
-    assert again.said == ["index rebuilt from 1 observations (missing)"]
+    assert again.said == ["index rebuilt from 1 observation (missing)"]
     assert again.index.latest("https://example.org/") == meta.id
     assert again.index.mentions(f"obs:{meta.id}") == ["notes/a.md"]
     assert again.index.next_order() == 18
@@ -142,3 +142,18 @@ def test_what_notes_left_behind_takes_no_places(place: Place) -> None:
     found = gather(place.index, parse("heron"), 100, 0, 1 << 62)
     assert [len(one.chunks) for one in found.held] == [1]
     assert place.texts("heron") == ["the heron stands"]
+
+
+def test_notes_that_no_search_goes_through_are_counted_when_nothing_is_found(place: Place) -> None:
+    """I9: a note of 5 MB, one with a control character in its name and one too deep are left out, and that is said."""
+    assert "not searched" not in place.search.search("zebra").note
+    root = place.folder.path
+    (root / "notes/big.md").write_bytes(b"zebra " * 900_000)
+    (root / "notes/\x1b[2J.md").write_text("zebra")
+    deep = root / "notes" / "/".join("d" * 20)
+    deep.mkdir(parents=True)
+    (deep / "x.md").write_text("zebra")
+    assert "3 files of notes/ and reports/ not searched" in place.search.search("zebra").note
+    (root / "notes/small.md").write_text("zebra")
+    found = place.search.search("zebra")
+    assert len(found) == 1 and "not searched" not in found.note
