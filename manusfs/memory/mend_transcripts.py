@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from manusfs.errors import ManusfsError
 from manusfs.records import Event
 from manusfs.workspace.lost import keep_bytes, set_aside
+from manusfs.workspace.standing import read_second_name
 
 if TYPE_CHECKING:
     from manusfs.session.lines import Scan
@@ -97,7 +98,7 @@ def _odd(root: Root, session: str) -> Iterator[str]:
             return
     finally:
         os.close(fd)
-    raw = root.read_second_name(path)
+    raw = read_second_name(root, path)
     if raw is None:
         yield f"{path}: moved to {set_aside(root, path)}: it is no plain file"
         return

@@ -13,6 +13,7 @@ from manusfs.memory.meta_mending import Drafts, mend_meta
 from manusfs.records import Event, ObsRef
 from manusfs.workspace.lost import LOST, set_aside
 from manusfs.workspace.sealed import unseal
+from manusfs.workspace.standing import is_taken
 
 if TYPE_CHECKING:
     from manusfs.memory.recovery import Recovery
@@ -61,7 +62,7 @@ class Mender:
                 done.append(f"kept as it is, with what is lost for good: {'; '.join(left)}")
             yield f"obs:{id} {path}: {'; '.join(done) or 'mended'}"
         for home, kept in strays.items():
-            if not self.folder.root.is_taken(home):
+            if not is_taken(self.folder.root, home):
                 self.folder.root.rename(kept, home)
                 yield f"{home}: put back from {kept}"
 
@@ -143,13 +144,13 @@ def clear_the_way(folder: Folder) -> Iterator[str]:
     What stands there is moved aside: `.manusfs/` is derived, and `lost+found/` is made when it is wanted.
     """
     root = folder.root
-    if root.is_taken(LOST) and not root.is_dir(LOST):
+    if is_taken(root, LOST) and not root.is_dir(LOST):
         root.rename(LOST, aside := f"{LOST}~{os.urandom(4).hex()}")
         yield f"{LOST}: it was no folder and is {aside} now"
     for place in (".manusfs", ".manusfs/tmp", ".manusfs/cache"):
-        if root.is_taken(place) and not root.is_dir(place):
+        if is_taken(root, place) and not root.is_dir(place):
             yield f"{place}: moved to {set_aside(root, place)}: it is no folder"
-    if root.is_taken(_GIVEN_UP) and (root.is_dir(_GIVEN_UP) or not root.exists(_GIVEN_UP)):
+    if is_taken(root, _GIVEN_UP) and (root.is_dir(_GIVEN_UP) or not root.exists(_GIVEN_UP)):
         yield f"{_GIVEN_UP}: moved to {set_aside(root, _GIVEN_UP)}: it is no plain file"
 
 

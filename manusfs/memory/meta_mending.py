@@ -18,6 +18,7 @@ from manusfs.memory.render import name_of
 from manusfs.records import Event, Fetched, HttpMeta, Source, observation_id, sha256_hex, tokens
 from manusfs.workspace.lost import keep_bytes, set_aside
 from manusfs.workspace.sealed import SEAL_BYTES, seal, unseal
+from manusfs.workspace.standing import is_taken, read_second_name
 
 if TYPE_CHECKING:
     from manusfs.store import Draft
@@ -43,7 +44,7 @@ def mend_meta(folder: Folder, path: str, id: str, events: list[Event], draft: Dr
 
     root, place = folder.root, f"{path}/meta.json"
     try:
-        damaged = root.read(place) if _is_file(root, place) else root.read_second_name(place) or b""
+        damaged = root.read(place) if _is_file(root, place) else read_second_name(root, place) or b""
         found, how = next(_candidates(damaged, id), (b"", ""))
         if not found and draft is not None:
             rebuilt, how = (
@@ -54,7 +55,7 @@ def mend_meta(folder: Folder, path: str, id: str, events: list[Event], draft: Dr
         if not found:
             return ""
         kept = keep_bytes(root, META, damaged) if damaged else ""
-        if root.is_taken(place) and not damaged:
+        if is_taken(root, place) and not damaged:
             kept = set_aside(root, place)
         root.write_atomic(place, found)
         load_meta(root, path, id)

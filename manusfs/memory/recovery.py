@@ -12,6 +12,7 @@ from manusfs.memory.reading import State
 from manusfs.memory.render import name_of
 from manusfs.records import Fetched, Meta, ObsRef, Source, observation_id, sha256_hex, valid_text
 from manusfs.workspace.lost import set_aside
+from manusfs.workspace.standing import is_taken, read_second_name
 
 if TYPE_CHECKING:
     from manusfs.memory.intake import Extractor
@@ -115,7 +116,7 @@ class Recovery:
             return None
         root, name = self._folder.root, f"{self._observations.path(meta.id)}/{meta.files[view].name}"
         try:
-            stands = root.read(name) if root.exists(name) and not root.is_dir(name) else root.read_second_name(name)
+            stands = root.read(name) if root.exists(name) and not root.is_dir(name) else read_second_name(root, name)
         except ManusfsError:
             return None
         return None if stands is None else as_it_was(stands, meta.files[view])
@@ -158,7 +159,7 @@ class Recovery:
             try:
                 if root.exists(name) and not root.is_dir(name) and root.read(name) == data:
                     continue
-                if root.is_taken(name):
+                if is_taken(root, name):
                     set_aside(root, name)
                 root.write_atomic(name, data)
             except ManusfsError:

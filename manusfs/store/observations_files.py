@@ -12,6 +12,7 @@ from manusfs.errors import Damaged, NotFound, PathRefused
 from manusfs.records import BLOCK_BYTES, FileMeta, Heading, HttpMeta, Meta, Source, Span, observation_id
 from manusfs.workspace import Root, read_span
 from manusfs.workspace.sealed import dumps, seal, unseal
+from manusfs.workspace.standing import read_second_name
 
 __all__ = ["META", "Draft", "blocks", "check", "encode_meta", "file_meta", "load_meta"]
 
@@ -124,7 +125,7 @@ def load_meta(root: Root, path: str, id: str) -> Meta:
         raw = root.read(f"{path}/{META}", 0, _META_MAX)
     except (NotFound, PathRefused) as error:
         # Hard links, as backups make them: what stands there proves itself below.
-        second = root.read_second_name(f"{path}/{META}") if isinstance(error, PathRefused) else None
+        second = read_second_name(root, f"{path}/{META}") if isinstance(error, PathRefused) else None
         if second is None:
             raise Damaged(f"{name}: its {META} is missing or no plain file", hint=_HINT) from error
         raw = second

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import unicodedata
 from collections.abc import Iterator
@@ -191,39 +192,9 @@ class Root:
         finally:
             os.close(fd)
 
-    def read_second_name(self, rel: str) -> bytes | None:
-        """Return the bytes of a plain file that has several names; None for anything else.
-
-        Only for bytes that prove themselves: such a name may be that of a file outside.
-        """
-        *above, name = check_relative(rel)
-        with self.folders() as folders:
-            try:
-                fd = os.open(name, _READ, dir_fd=folders.open(tuple(above), create=False))
-            except OSError:
-                return None
-        try:
-            status = os.fstat(fd)
-            several = stat.S_ISREG(status.st_mode) and status.st_nlink > 1
-            return read_span(fd, 0, status.st_size) if several else None
-        finally:
-            os.close(fd)
-
     def exists(self, rel: str) -> bool:
         """Return True for a plain file or folder; a link, a pipe or a second name of a file is not there for us."""
         return self._kind(rel) is not None
-
-    def is_taken(self, rel: str) -> bool:
-        """Return True if anything at all stands at `rel`, also a link or a pipe; links are not followed."""
-        *above, name = check_relative(rel)
-        try:
-            with self.folders() as folders:
-                os.stat(name, dir_fd=folders.open(tuple(above), create=False), follow_symlinks=False)
-        except (NotFound, PathRefused, FileNotFoundError):
-            return False
-        except OSError as error:
-            raise storage_error(error, "look at", rel) from error
-        return True
 
     def is_dir(self, rel: str) -> bool:
         """Return True for a folder that is reached without links."""
@@ -333,7 +304,8 @@ def _checked(fd: int, rel: str) -> int:
         return fd
     os.close(fd)
     if stat.S_ISREG(status.st_mode):
-        raise PathRefused(f"{rel!r} has {status.st_nlink} names (hard links)", hint="copy the file into the workspace")
+        hint = f"give it one of its own: cp -p {shlex.quote(rel)} new && mv new {shlex.quote(rel)}"
+        raise PathRefused(f"{rel!r} has {status.st_nlink} names (hard links)", hint=hint)
     if stat.S_ISDIR(status.st_mode):
         raise PathRefused(f"{rel!r} is a folder", hint="name a file in it")
     raise PathRefused(f"{rel!r} is no plain file")
