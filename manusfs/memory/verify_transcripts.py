@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["check_transcript", "unsealed"]
 
+_ROUND = b"\xef\xbb\xbf \t\r"
+"""What editors and version control put round lines."""
+
 _SEALED = re.compile(rb'(?s)(.*,)"crc":"([0-9a-f]{8})"\}\Z')
 
 
@@ -53,7 +56,7 @@ def check_transcript(folder: Folder, session: str, renderer: Renderer, found: Fi
     for number, line in enumerate(raw.split(b"\n"), 1):
         if line and not lines.take(line, number):
             return
-    if lines.doubtful:
+    if lines.doubtful or lines.rounded:
         found.named.damaged.add(session)
         found.damaged.extend(lines.gaps(raw))
 
@@ -67,11 +70,14 @@ class _Lines:
         self._last = 0
         self._before: dict[int, Event] = {}
         self._told: list[int] = []
+        self.rounded = 0
         self.doubtful = False
 
     def take(self, line: bytes, number: int) -> bool:
         """Check one line; False where the whole file is that of another session."""
         event = unsealed(line)
+        if event is None and (event := unsealed(line.strip(_ROUND))) is not None:
+            self.rounded += 1
         if event is None or not isinstance(event.get("seq"), int):
             self._tell(self._last + 1, f"line {number} is not whole")
             self._told.append(self._last + 1)
@@ -94,6 +100,9 @@ class _Lines:
         """Yield a line for each run of numbers that is not there; what is told of as not whole is told once."""
         from manusfs.session.lines import scan
 
+        if self.rounded:
+            lines = "1 line has" if self.rounded == 1 else f"{self.rounded:,} lines have"
+            yield f"msg:{self._session}:1 {self._path}: {lines} other line ends or blanks round a whole record"
         for first, last in scan(raw).missing:
             if not any(first <= told <= last for told in self._told):
                 yield gap(self._session, first, last)

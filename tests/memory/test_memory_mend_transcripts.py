@@ -188,6 +188,13 @@ def test_transcripts_that_changed_places_are_put_back(world: World, session: str
     assert (first.read_bytes(), second.read_bytes()) == (one, two)
 
 
+def test_other_line_ends_are_told_once_and_not_once_a_line(world: World, session: str) -> None:
+    path = place(world, session)
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    (told,) = world.workspace.verify().damaged
+    assert "6 lines have other line ends" in told and world.workspace.verify(repair=True).ok
+
+
 def test_copies_that_a_synchronising_program_left_are_none_of_ours(world: World, session: str) -> None:
     """A reader passes over names that it does not know."""
     shutil.copytree(place(world, session).parent, world.path / "sessions" / f"{session} (1)")
