@@ -85,7 +85,7 @@ def _is_pdf(raw: bytes) -> bool:
 
 
 def _text_head(raw: bytes) -> bytes:
-    """Return the beginning as ASCII-compatible bytes, without byte order mark and leading blanks."""
+    """Return the beginning as ASCII-compatible bytes, also of UTF-16, without byte order mark and leading blanks."""
     head = raw[:8192]
     for bom, codec in ((b"\xef\xbb\xbf", ""), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
         if head.startswith(bom):
@@ -93,6 +93,10 @@ def _text_head(raw: bytes) -> bytes:
             if codec:
                 head = head.decode(codec, "replace").encode("utf-8", "replace")
             break
+    else:
+        if b"\x00" in head and _utf16_without_mark(head):
+            codec = "utf-16-le" if head[1::2].count(0) > head[0::2].count(0) else "utf-16-be"
+            head = head.decode(codec, "replace").encode("utf-8", "replace")
     return head.lstrip(b" \t\r\n\x0c\x00")
 
 

@@ -94,3 +94,12 @@ def test_any_bytes_have_a_type(raw: bytes, header: str, name: str):
     found = sniff(raw, header, name)
     assert found == sniff(raw, header, name)
     assert "/" in found.media_type
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_a_mark_is_what_it_says(codec: str) -> None:
+    """Half of its bytes are NUL: neither binary data nor a text full of tags."""
+    page = "<!DOCTYPE html><html><body><p>Grüße an alle</p></body></html>".encode(codec)
+    assert sniff(page, "text/html", "a.html").media_type == "text/html"
+    assert sniff('{"a": 1, "b": [2, 3]}'.encode(codec), "application/json").media_type == "application/json"
+    assert sniff("Nur ein Satz, mehr nicht.".encode(codec)).media_type == "text/plain"
