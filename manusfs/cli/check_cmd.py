@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cite", "index", "verify"]
 
-_LINES = (
-    "nothing but a copy can bring back what a transcript lost: its whole lines load, the rest is kept aside"
-)
+_LINES = "nothing but a copy can bring back what a transcript lost: its whole lines load, the rest is kept aside"
 
 
 @click.command()
