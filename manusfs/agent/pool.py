@@ -35,6 +35,8 @@ def run_all(
     # No SimpleQueue: its `get` never ends when a signal comes as its time runs out (CPython 3.11, measured).
     done: queue.Queue[tuple[int, T] | BaseException | None] = queue.Queue()
 
+    begun: set[int] = set()
+
     def work() -> None:
         try:
             while not stopped():
@@ -42,6 +44,7 @@ def run_all(
                     index = waiting.get_nowait()
                 except queue.Empty:
                     break
+                begun.add(index)
                 done.put((index, jobs[index]()))
         except BaseException as error:  # noqa: BLE001 (a thread that just ended would be waited for without end)
             done.put(error)
@@ -50,7 +53,11 @@ def run_all(
     workers = [threading.Thread(target=work, daemon=True) for _ in range(min(threads, len(jobs)))]
     for worker in workers:
         worker.start()
-    return _collected(len(jobs), len(workers), done, stopped, skipped, grace_s, brief)
+
+    def brief_only(missing: Collection[int]) -> bool:
+        return all(index in brief for index in missing if index in begun)
+
+    return _collected(len(jobs), len(workers), done, stopped, skipped, grace_s, brief_only)
 
 
 def _collected(
@@ -60,11 +67,11 @@ def _collected(
     stopped: Callable[[], bool],
     skipped: T,
     grace_s: float,
-    brief: Collection[int],
+    brief_only: Callable[[Collection[int]], bool],
 ) -> list[T]:
     results = [skipped] * count
     left_s, missing = grace_s, set(range(count))
-    while running and left_s > 0 and not (left_s <= grace_s - _BRIEF_S and missing.issubset(brief)):
+    while running and left_s > 0 and not (left_s <= grace_s - _BRIEF_S and brief_only(missing)):
         try:
             item = done.get(timeout=_TICK_S)
         except queue.Empty:

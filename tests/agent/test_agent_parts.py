@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from manusfs.agent.budget import Offer, fit
-from manusfs.agent.interrupt import Interrupt
+from manusfs.agent.interrupt import Interrupt, Left
 from manusfs.agent.limits import Limits
 from manusfs.agent.pool import run_all
 from manusfs.agent.reply import keep
@@ -161,3 +161,39 @@ def test_the_first_ctrl_c_asks_and_the_second_stops_at_once() -> None:
     assert stop.is_set()
     with pytest.raises(Interrupted):
         stop.press()
+
+
+def test_calls_that_can_be_made_again_are_not_waited_for_like_those_that_write() -> None:
+    """What writes is waited for; a page that never comes is not, once nothing else is left."""
+    writing, stop, over = threading.Event(), threading.Event(), threading.Event()
+
+    def never() -> str:
+        writing.wait(60)
+        stop.set()
+        over.wait(120)
+        return "late"
+
+    def write() -> str:
+        writing.set()
+        stop.wait(60)
+        return "written"
+
+    jobs = [never, write, write]
+    results = run_all(jobs, threads=2, stopped=stop.is_set, skipped="left", grace_s=90, brief={0})
+    over.set()
+    assert results == ["left", "written", "left"], "the third never began"
+
+
+def test_a_press_leaves_a_wait_that_may_be_left_and_nothing_else() -> None:
+    stop = Interrupt()
+    with pytest.raises(Left), stop.leaving():
+        with stop.leaving(False):
+            stop.press()
+        assert stop.is_set()
+        with stop.leaving():
+            raise AssertionError("a wait that begins after the press is not begun")
+    with pytest.raises(Interrupted):
+        stop.press()
+    other = Interrupt()
+    with pytest.raises(Left), other.leaving():
+        other.press()
