@@ -60,7 +60,8 @@ def open_file(path: Path, *, thorough: bool, read_only: bool = False) -> sqlite3
         if thorough and path.stat().st_size <= _CHECKED_BYTES:
             found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if found != "ok":
-                raise Unusable(f"damaged: {str(found).splitlines()[0][:120]}")
+                # The first line of two only says in which database.
+                raise Unusable(f"damaged: {str(found).splitlines()[-1][:120]}")
     except sqlite3.Error as error:
         connection.close()
         if is_broken(error):
