@@ -22,7 +22,7 @@ EventKind = Literal[
     "undo",  # {compaction: seq}
     "child",  # {session, state, call}
     "end",  # {stop, report, message}
-    "mended",  # {kept}: repair took damaged bytes out of the end; it holds the last number that they may have had
+    "mended",  # {kept}: damaged bytes at the end may have been lines; it holds the last number that they may have had
 ]
 KINDS: frozenset[str] = frozenset(get_args(EventKind))
 

@@ -135,6 +135,9 @@ class Transcript:
             told.append(self._cut(raw[found.size :]) if write else self._tell_tail(len(raw) - found.size))
         elif not found.closed and write:
             self._put(b"\n")
+        if write and self._events and self._events[-1].seq + 1 < self._next_seq:
+            # Who writes names lines before they are written: the next number must follow from the last event.
+            self.append([Event("mended", {"kept": ""})])
         if not write:
             self._broken = "it was opened for reading"
         self.repairs = tuple(told)
