@@ -39,6 +39,8 @@ class Named:
     """For each session the observations that were stored in it, by the call that asked; one a call."""
     calls: dict[str, set[str]] = field(default_factory=dict)
     """For each session the calls that its transcript holds."""
+    observed: dict[str, set[str]] = field(default_factory=dict)
+    """For each session the ids of the observations that its transcript holds."""
     ended: set[str] = field(default_factory=set)
     damaged: set[str] = field(default_factory=set)
     """Sessions of whose transcripts damage is told already."""
@@ -58,6 +60,8 @@ class Named:
             self.name(event.data.get("parent"), f"msg:{session}:{event.seq}")
         elif event.kind == "child" and event.data.get("turns"):
             self.name(event.data.get("session"), f"msg:{session}:{event.seq}")
+        elif event.kind == "observation":
+            self.observed.setdefault(session, set()).add(str(event.data.get("id", "")))
         elif event.kind == "end":
             self.ended.add(str(event.data.get("report", "")))
         elif event.kind == "message":
@@ -78,11 +82,12 @@ class Named:
         empty = {session for session in witnesses if _is_empty(folder.root, session)}
         for session in sorted(empty):
             yield f"{_path(session)}: it is gone or empty, and {witnesses[session]} is of that session"
-        # A call stands in the transcript before it is made: an observation of one that does not was seen by more of it.
+        # A call stands in the transcript before it is made: an observation of one that does not was seen by more of it,
+        # unless it was made anew and saw the same.
         for session in sorted(there.keys() - empty - self.damaged):
-            seen = self.calls.get(session, set())
+            seen, observed = self.calls.get(session, set()), self.observed.get(session, set())
             for call, place in there[session].items():
-                if call and call not in seen:
+                if call and call not in seen and place.removeprefix("obs:") not in observed:
                     self.damaged.add(session)
                     yield f"{_path(session)}: it is cut: it does not hold the call that stored {place}"
                     break
