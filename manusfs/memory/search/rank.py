@@ -27,6 +27,8 @@ _BUDGET = 100
 _EQUALS = 40
 """Chunks of the same words that are looked at before those of other words: of a thousand rows that all say "owner" the
 newest would take all places, and none be left for the rows of other files that hold another word of the query."""
+_SAME = 1e-6
+"""Sums that differ by less are of the same words, added in another order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +97,13 @@ def _largest(scores: dict[int, float], most: int) -> list[tuple[int, float]]:
 
 def _mixed(best: list[tuple[int, float]]) -> list[tuple[int, float]]:
     """Return `best` with those behind that have as many of the same score before them as need to be looked at."""
-    counts: dict[float, int] = {}
     first: list[tuple[int, float]] = []
     later: list[tuple[int, float]] = []
+    equals, last = 0, math.inf
     for item in best:
-        score = round(item[1], 6)
-        counts[score] = counts.get(score, 0) + 1
-        (first if counts[score] <= _EQUALS else later).append(item)
+        equals = equals + 1 if last - item[1] < _SAME else 1
+        last = item[1]
+        (first if equals <= _EQUALS else later).append(item)
     return first + later
 
 
