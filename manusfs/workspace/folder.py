@@ -20,8 +20,8 @@ __all__ = ["MARKER", "SETTINGS_MAX", "Folder", "above", "find", "template_dir"]
 MARKER = "manusfs.toml"
 """The file that makes a folder a workspace."""
 
-SETTINGS_MAX = 1 << 20
-"""Bytes of the largest settings file."""
+SETTINGS_MAX = 64 << 10
+"""Bytes of the largest settings file: to parse a name of half a million parts would take minutes."""
 
 _KEEP_NAMES = (".gitkeep", ".keep")
 _OURS = frozenset(("observations", "sessions", "notes", "reports", "skills", "agents", "lost+found", ".manusfs"))
