@@ -61,6 +61,7 @@ def model() -> Dear:
     return Dear(fetch_all, profile=Profile("scripted", window=WINDOW))
 
 
+@pytest.mark.slow
 def test_a_long_run_never_exceeds_its_window_and_loses_nothing(tmp_path: Path, model: Dear) -> None:
     """I1 to I4 through many epochs, and the copy of the folder goes on without its index."""
     assert len(body(7).encode()) > 50_000

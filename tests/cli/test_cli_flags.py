@@ -91,6 +91,7 @@ def test_a_session_may_be_named_by_its_end_and_a_message_alone_is_told(begun: Ca
     assert begun("resume", session[-4:], "--max-turns", "1").code == 75
 
 
+@pytest.mark.slow
 def test_a_session_of_a_language_model_does_not_go_on_offline_by_itself(
     filled: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:

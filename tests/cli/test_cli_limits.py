@@ -87,6 +87,7 @@ rm -f filler out
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("filler_kb", [300, 400, 440, 470, 500, 600])
 def test_a_disk_that_is_really_full_loses_nothing(filled: Call, tmp_path: Path, filler_kb: int) -> None:
     """Promise 3: a small file system of our own, where the kernel lets users make one, filled up to different marks."""

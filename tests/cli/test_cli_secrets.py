@@ -70,6 +70,7 @@ def test_a_secret_in_a_url_is_in_the_store_and_in_no_view(keyed: Call, tmp_path:
         assert SECRET not in done.out + done.err, command
 
 
+@pytest.mark.slow
 def test_errors_name_the_url_without_its_secret(keyed: Call) -> None:
     for url in (
         f"http://127.0.0.1:9/x?api_key={SECRET}",
@@ -94,6 +95,7 @@ def test_keys_of_the_environment_are_masked_in_whatever_is_printed(keyed: Call, 
     assert KEY in keyed("read", added["ref"]).out
 
 
+@pytest.mark.slow
 def test_a_model_server_with_credentials_in_its_address_is_named_without_them(keyed: Call) -> None:
     base = f"http://user:{SECRET}@127.0.0.1:9"
     for command in (["run", "x", "--model", "claude-sonnet-5-5", "--base-url", base], ["config"], ["doctor"]):

@@ -27,6 +27,7 @@ def _wait_for(web: WebServer, path: str) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_finishes_writing_stops_and_can_be_resumed(
     filled: Call, tmp_path: Path, number: signal.Signals

@@ -80,6 +80,7 @@ def test_a_million_pages_end_at_the_limit(extractor: Extractor):
     assert not found.complete
 
 
+@pytest.mark.slow
 def test_pages_that_cost_too_much_time_end_with_what_was_read(extractor: Extractor):
     drawn = zlib.compress(b"BT /F1 9 Tf 9 9 Td (a) Tj (b) Tj 1 0 Td ET\n" * 20_000)
     objects = {300: stream(drawn, "/Filter /FlateDecode")}

@@ -112,6 +112,7 @@ def test_what_takes_too_much_is_stopped_and_what_came_is_kept(workspace: Workspa
     assert time.monotonic() - began < 30
 
 
+@pytest.mark.slow
 def test_nothing_it_started_goes_on(tmp_path: Path) -> None:
     """In its group a child that was put into the background ends with it."""
     with Root(tmp_path) as root:
