@@ -144,7 +144,6 @@ def test_the_template_is_found_in_an_installed_package(tmp_path: Path) -> None:
 
 
 def test_the_wheel_holds_the_template(tmp_path: Path) -> None:
-    pytest.importorskip("hatchling")
     builder = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
     done = subprocess.run([sys.executable, "-c", builder, str(tmp_path)], cwd=PROJECT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
