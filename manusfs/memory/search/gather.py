@@ -17,7 +17,7 @@ from manusfs.store import index_find
 if TYPE_CHECKING:
     from manusfs.store import Index
 
-__all__ = ["Gathered", "Held", "gather"]
+__all__ = ["Gathered", "Held", "gather", "rarity"]
 
 _PROBE = 500
 """A list that is no longer than this is read at the first look."""
@@ -56,6 +56,8 @@ class Gathered:
     """The chunks that hold all phrases; None when any chunk will do."""
     cut: bool = False
     """True when some list was not read to its end."""
+    total: int = 0
+    """How many chunks there are, about, between the two numbers."""
 
 
 def gather(index: Index, query: Query, budget: int, low: int, high: int) -> Gathered:
@@ -76,11 +78,15 @@ def gather(index: Index, query: Query, budget: int, low: int, high: int) -> Gath
     found.missing = tuple(one.term for one in held if _is_missing(index, one))
     found.held = sorted((one for one in held if one.chunks or one.sections or one.titles), key=lambda one: one.size)
     _read_on(found, lists, budget)
-    total = high - low + 1
+    found.total = high - low + 1
     for one in found.held:
-        size = one.size or len(one.sections) or len(one.titles)
-        one.weight = math.log(1 + max(0.0, total - size + 0.5) / (size + 0.5))
+        one.weight = rarity(found.total, one.size or len(one.sections) or len(one.titles))
     return found
+
+
+def rarity(total: int, held: int) -> float:
+    """Return how much it says to be one of the `held` of `total` chunks, as in bm25."""
+    return math.log(1 + max(0.0, total - held + 0.5) / (held + 0.5))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from manusfs.memory.search.gather import Gathered, Held, gather
+from manusfs.memory.search.gather import Gathered, Held, gather, rarity
 from manusfs.memory.search.query import Query, Term
 from manusfs.store import ASKS, Segment, index_find
 
@@ -72,7 +72,7 @@ def ranked(
     """Return about `most` chunks between two numbers, best first; of equal ones the newest first."""
     found = gather(index, query, _BUDGET * most, low, high)
     lends = not query.phrases and not query.excluded
-    titles = _title_shares(index, found.held, (low, high), weights)
+    titles = _title_shares(found, weights)
     scores = _by_words(found, most, (weights.head, titles), (low, high) if lends else (1, 0))
     best = _mixed(_best_first(scores)[:most] if len(scores) < _SORTED * most else _largest(scores, most))
     pool = _pool(best, scores, weights, lends=lends)
@@ -107,20 +107,17 @@ def _mixed(best: list[tuple[int, float]]) -> list[tuple[int, float]]:
     return first + later
 
 
-def _title_shares(index: Index, held: list[Held], bounds: tuple[int, int], weights: Weights) -> list[float]:
+def _title_shares(found: Gathered, weights: Weights) -> list[float]:
     """Return what each word counts in a title: no more than how few passages stand under such titles tells.
 
     A word in the name of a file of a thousand records says which file is meant, and of none of them that it is the one.
     """
-    if not weights.title or not any(one.titles for one in held):
-        return [0.0] * len(held)
-    least, greatest = index_find.ends(index)
-    total = min(bounds[1], greatest) - max(bounds[0], least) + 1
+    if not weights.title or not any(one.titles for one in found.held):
+        return [0.0] * len(found.held)
     shares = []
-    for one in held:
-        under = sum(end - first for first, end in one.titles)
-        rarity = math.log(1 + max(0.0, total - under + 0.5) / (under + 0.5))
-        shares.append(weights.title * min(1.0, rarity / one.weight if one.weight else 1.0))
+    for one in found.held:
+        told = rarity(found.total, sum(end - first for first, end in one.titles))
+        shares.append(weights.title * min(1.0, told / one.weight if one.weight else 1.0))
     return shares
 
 
