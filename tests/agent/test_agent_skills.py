@@ -233,6 +233,13 @@ def test_a_forked_skill_that_was_stopped_goes_on_where_it_was(tmp_path: Path) ->
     assert workspace.verify().ok and asked.count("parent") == 2
 
 
+def has_it_written(request: Request) -> str | Sequence[dict[str, Any]]:
+    """Speak as the one who has the style, or as the one who gives it the task."""
+    if "STYLE: short words." in str(request.messages[0]):
+        return "Written."
+    return "Done." if results(request) else [call("task", prompt="Write it.", agent="writer")]
+
+
 def test_an_agent_that_names_skills_has_them_before_its_task(tmp_path: Path) -> None:
     """CC-28: whole, as messages, not on demand; also one that is hidden from the model."""
     put(tmp_path / "home", "house-style", "STYLE: short words.", "disable-model-invocation: true\n")
@@ -241,12 +248,7 @@ def test_an_agent_that_names_skills_has_them_before_its_task(tmp_path: Path) -> 
         "agents/writer.md", b"---\ndescription: Writes.\nskills: house-style\n---\nWrite.\n"
     )
 
-    def says(request: Request) -> str | Sequence[dict[str, Any]]:
-        if "STYLE: short words." in str(request.messages[0]):
-            return "Written."
-        return "Done." if results(request) else [call("task", prompt="Write it.", agent="writer")]
-
-    agent = skilled(workspace, tmp_path / "home", says)
+    agent = skilled(workspace, tmp_path / "home", has_it_written)
     agent.run("Have it written.")
     parent, child, last = requests(agent)
     assert '<instructions path=\\"skill:house-style\\">' in canonical(child.messages)
@@ -260,12 +262,7 @@ def test_an_agent_works_without_the_skills_tools_and_policy_that_there_are_not(t
     front = b"skills: house-style, no-skill\ntools: read, frobnicate\npolicy: nopolicy\n"
     workspace.folder.root.write_atomic("agents/writer.md", b"---\ndescription: Writes.\n" + front + b"---\nWrite.\n")
 
-    def says(request: Request) -> str | Sequence[dict[str, Any]]:
-        if "STYLE: short words." in str(request.messages[0]):
-            return "Written."
-        return "Done." if results(request) else [call("task", prompt="Write it.", agent="writer")]
-
-    agent = skilled(workspace, tmp_path / "home", says)
+    agent = skilled(workspace, tmp_path / "home", has_it_written)
     agent.run("Have it written.")
     _, child, last = requests(agent)
     assert [tool["name"] for tool in child.tools] == ["read"] and "Written." in results(last)[0]
