@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from manusfs.errors import ManusfsError
-from manusfs.records import Event
+from manusfs.records import Event, counted
+from manusfs.session import transcript_path
 from manusfs.workspace.lost import keep_bytes, set_aside
 from manusfs.workspace.standing import read_second_name
 
@@ -36,13 +37,9 @@ def mend_transcripts(folder: Folder) -> Iterator[str]:
             except ManusfsError as error:
                 yield f"sessions/{entry.name}: could not be set right: {error}"
     for owner, kept in strays.items():
-        if not root.exists(place := _path(owner)):
+        if not root.exists(place := transcript_path(owner)):
             root.rename(kept, place)
             yield f"{place}: put back from {kept}"
-
-
-def _path(session: str) -> str:
-    return f"sessions/{session}/transcript.jsonl"
 
 
 def _mend(folder: Folder, session: str, strays: dict[str, str]) -> Iterator[str]:
@@ -50,7 +47,7 @@ def _mend(folder: Folder, session: str, strays: dict[str, str]) -> Iterator[str]
     from manusfs.session.lines import scan
     from manusfs.session.names import is_name
 
-    root, path = folder.root, _path(session)
+    root, path = folder.root, transcript_path(session)
     if not root.exists(path) or root.is_dir(path):
         yield from _odd(root, session)
         return
@@ -70,14 +67,14 @@ def _mend(folder: Folder, session: str, strays: dict[str, str]) -> Iterator[str]
 
 
 def _without_rubbish(root: Root, session: str, raw: bytes, found: Scan) -> Iterator[str]:
-    path = _path(session)
+    path = transcript_path(session)
     kept = keep_bytes(root, f"{session}.jsonl", raw)
     records = [raw[start:end] + b"\n" for start, end in found.places]
     if found.events and found.lost:
         # The numbers at the end may have been told to somebody: none of them may come to mean something else.
         records.append(_marker(found, kept))
     root.write_atomic(path, b"".join(records) + raw[found.size :])
-    yield f"{path}: {len(found.damage)} damaged place{'' if len(found.damage) == 1 else 's'} set aside in {kept}"
+    yield f"{path}: {counted(len(found.damage), 'damaged place')} set aside in {kept}"
 
 
 def _marker(found: Scan, kept: str) -> bytes:
@@ -91,7 +88,7 @@ def _odd(root: Root, session: str) -> Iterator[str]:
     """Deal with what stands in the place of a transcript and is no plain file with one name."""
     from manusfs.session.lines import scan
 
-    path = _path(session)
+    path = transcript_path(session)
     fd = root.open_dir(f"sessions/{session}")
     try:
         if "transcript.jsonl" not in os.listdir(fd):  # noqa: PTH208 (by descriptor)

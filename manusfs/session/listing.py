@@ -11,7 +11,7 @@ from typing import Any
 from manusfs.errors import ManusfsError, NotFound
 from manusfs.records import Event, valid_text
 from manusfs.session.lines import scan
-from manusfs.session.names import FILE, PLACE, check_name, is_name, misplaced, numbers
+from manusfs.session.names import PLACE, check_name, is_name, misplaced, numbers, transcript_path
 from manusfs.workspace import Folder, read_span
 
 __all__ = ["SessionInfo", "complete_name", "read_event", "sessions"]
@@ -114,7 +114,7 @@ def read_event(folder: Folder, session: str, seq: int) -> Event:
 
 def _open(folder: Folder, session: str) -> int:
     try:
-        return folder.root.open_read(f"{PLACE}/{session}/{FILE}")
+        return folder.root.open_read(transcript_path(session))
     except NotFound as error:
         raise NotFound(f"no session {session!r}", hint="`manusfs ls sessions` lists them") from error
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from manusfs.errors import Damaged, NotFound
 
-__all__ = ["FILE", "PLACE", "check_name", "is_name", "misplaced", "new_name", "now", "numbers"]
+__all__ = ["FILE", "PLACE", "check_name", "is_name", "misplaced", "new_name", "now", "numbers", "transcript_path"]
 
 PLACE = "sessions"
 FILE = "transcript.jsonl"
@@ -28,6 +28,11 @@ def numbers(session: str) -> list[int]:
     return [int(number) for number in session.split(".")[1:]]
 
 
+def transcript_path(session: str) -> str:
+    """Return the workspace path of the transcript of `session`, whose name was checked."""
+    return f"{PLACE}/{session}/{FILE}"
+
+
 def check_name(session: str) -> str:
     """Return `session`; anything that can't be a session's name is NotFound, so that no path is made of it."""
     if not is_name(session):
@@ -38,7 +43,7 @@ def check_name(session: str) -> str:
 def misplaced(session: str, owner: str) -> Damaged:
     """Return what is said where the transcript of `owner` stands in the place of that of `session`."""
     return Damaged(
-        f"{PLACE}/{session}/{FILE} is the transcript of session {owner[:80]}",
+        f"{transcript_path(session)} is the transcript of session {owner[:80]}",
         hint="run `manusfs verify --repair`: it puts it in its place if that is free",
     )
 

@@ -11,7 +11,7 @@ from typing import Self
 from manusfs.errors import ManusfsError, NotFound, StorageError
 from manusfs.records import FORMAT, Event
 from manusfs.session.lines import encode, scan
-from manusfs.session.names import FILE, PLACE, check_name, misplaced, new_name, now
+from manusfs.session.names import FILE, PLACE, check_name, misplaced, new_name, now, transcript_path
 from manusfs.version import __version__
 from manusfs.workspace import Folder, Root, WorkspaceLock, lock_session, lock_workspace, read_span
 from manusfs.workspace.lost import keep_bytes
@@ -48,7 +48,7 @@ class Transcript:
             parts = (PLACE, session)
             dirfd = folders.open(parts)
             folder.fs.close(folder.fs.create(dirfd, FILE))
-            transcript = cls(folder.root, session, folder.root.append_to(_path(session)))
+            transcript = cls(folder.root, session, folder.root.append_to(transcript_path(session)))
             try:
                 transcript._lock()
                 data = {"session": session, "format": FORMAT, "purpose": purpose, "parent": parent}
@@ -94,7 +94,7 @@ class Transcript:
             Locked: another process writes to it, or repairs the workspace (only with `write`).
             Damaged: the transcript of another session stands in its place.
         """
-        path = _path(check_name(session))
+        path = transcript_path(check_name(session))
         try:
             # Locked before it is opened: repair puts another file in the place of one with damaged lines.
             with lock_workspace(folder.root, shared=True) if write else nullcontext():
@@ -216,10 +216,6 @@ class Transcript:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
-
-
-def _path(session: str) -> str:
-    return f"{PLACE}/{session}/{FILE}"
 
 
 def next_child(folder: Folder, parent: str) -> int:

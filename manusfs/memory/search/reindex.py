@@ -14,7 +14,7 @@ from manusfs.memory.search.chunk import Chunk, chunks
 from manusfs.memory.search.fold import index_text, index_texts
 from manusfs.memory.search.texts import Stored, message_texts
 from manusfs.records import Event, Meta, sha256_hex
-from manusfs.session import sessions
+from manusfs.session import sessions, transcript_path
 from manusfs.session.lines import scan
 from manusfs.store import ASKS, MessageRow, NoteRow, SessionRow, Text
 from manusfs.workspace.paths import check_relative
@@ -188,14 +188,14 @@ def _add_sessions(folder: Folder, index: Index) -> tuple[int, dict[str, tuple[in
 
 def _shrank(folder: Folder, row: SessionRow) -> bool:
     try:
-        return folder.root.size(f"sessions/{row.session}/transcript.jsonl") < row.indexed_bytes
+        return folder.root.size(transcript_path(row.session)) < row.indexed_bytes
     except ManusfsError:
         return False
 
 
 def _transcript(folder: Folder, session: str, start: int) -> bytes:
     try:
-        return folder.root.read(f"sessions/{session}/transcript.jsonl", start)
+        return folder.root.read(transcript_path(session), start)
     except ManusfsError:
         return b""
 

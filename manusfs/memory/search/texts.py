@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from manusfs.errors import NotFound
 from manusfs.memory.reading import block_reader
 from manusfs.records import Event, FileMeta, Meta, MsgRef, ObsRef, PathRef, Span, parse_ref, secrets
-from manusfs.session import read_event
+from manusfs.session import read_event, transcript_path
 
 if TYPE_CHECKING:
     from manusfs.workspace import Folder
@@ -135,7 +135,7 @@ def spoken(session: str, event: Event, text: str) -> Body:
     return Body(
         lambda span: data[span.start : span.end],
         len(data),
-        f"sessions/{session}/transcript.jsonl",
+        transcript_path(session),
         f"{event.data.get('role', '')} in session {session}",
         kind="message",
         session=session,
